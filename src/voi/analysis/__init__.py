@@ -1,0 +1,97 @@
+"""Statistics of orders on plain data: distances, traces, comparisons (docs/orders.md)."""
+
+from voi.analysis.agreement import Agreement, AgreementSummary, agreement, agreement_summaries
+from voi.analysis.bootstrap import (
+    Difference,
+    Interval,
+    bootstrap_difference,
+    bootstrap_mean,
+    bootstrap_ratio,
+)
+from voi.analysis.contiguity import Contiguity, ContiguitySummary, contiguity, contiguity_summaries
+from voi.analysis.distances import (
+    Padded,
+    generation_ranks,
+    kendall_tau,
+    nearest,
+    normalized_levenshtein,
+    order_rank_correlation,
+    padded,
+)
+from voi.analysis.generation_index import (
+    FirstToken,
+    GroupIndex,
+    first_tokens,
+    frequency_band,
+    indices_by_band,
+    indices_by_tag,
+    indices_by_word,
+    normalized_generation_index,
+)
+from voi.analysis.reference import common_order, l2r_order, r2l_order, rare_order, tree_order
+from voi.analysis.statistics import (
+    Comparison,
+    Summary,
+    comparisons,
+    reference_orders,
+    summaries,
+    summaries_by_length,
+    to_rows,
+)
+from voi.analysis.traces import (
+    Trace,
+    from_record,
+    read_traces,
+    slots_of,
+    to_record,
+    write_traces,
+)
+
+__all__ = [
+    "Agreement",
+    "AgreementSummary",
+    "Comparison",
+    "Contiguity",
+    "ContiguitySummary",
+    "Difference",
+    "FirstToken",
+    "GroupIndex",
+    "Interval",
+    "Padded",
+    "Summary",
+    "Trace",
+    "agreement",
+    "agreement_summaries",
+    "bootstrap_difference",
+    "bootstrap_mean",
+    "bootstrap_ratio",
+    "common_order",
+    "comparisons",
+    "contiguity",
+    "contiguity_summaries",
+    "first_tokens",
+    "frequency_band",
+    "from_record",
+    "generation_ranks",
+    "indices_by_band",
+    "indices_by_tag",
+    "indices_by_word",
+    "kendall_tau",
+    "l2r_order",
+    "nearest",
+    "normalized_generation_index",
+    "normalized_levenshtein",
+    "order_rank_correlation",
+    "padded",
+    "r2l_order",
+    "rare_order",
+    "read_traces",
+    "reference_orders",
+    "slots_of",
+    "summaries",
+    "summaries_by_length",
+    "to_record",
+    "to_rows",
+    "tree_order",
+    "write_traces",
+]

@@ -1,0 +1,149 @@
+"""How sure a mean is: percentile bootstrap, and the paired bootstrap of a difference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+Values: TypeAlias = Sequence[float] | Shaped[np.ndarray, " _"] | Shaped[Tensor, " _"]
+
+CHUNK_DRAWS = 1 << 20  # resampled indices held at once
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean and its bootstrap interval, in the unit of the values."""
+
+    mean: float
+    low: float
+    high: float
+    num: int  # resampled units: examples
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A paired difference of means, its bootstrap interval, and how often it is positive."""
+
+    mean: float
+    low: float
+    high: float
+    num: int  # pairs
+    share_positive: float  # of the resamples; a resample with difference 0 counts one half
+
+
+def bootstrap_mean(
+    values: Values,
+    *,
+    rng: np.random.Generator,
+    num_resamples: int = 1000,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return the mean of `values [num]` with its percentile bootstrap interval.
+
+    >>> bootstrap_mean([0.5, 0.5, 0.5], rng=np.random.default_rng(0))
+    Interval(mean=0.5, low=0.5, high=0.5, num=3)
+    """
+    array = _as_floats(values, "values")
+    ones = np.ones_like(array)
+    return bootstrap_ratio(array, ones, rng=rng, num_resamples=num_resamples, confidence=confidence)
+
+
+def bootstrap_ratio(
+    totals: Values,
+    counts: Values,
+    *,
+    rng: np.random.Generator,
+    num_resamples: int = 1000,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return sum(totals) / sum(counts) with its interval, resampling examples, not their parts.
+
+    `totals [num]` and `counts [num]` hold one sum and one number of parts per example. The parts of
+    one example (the tokens of a sentence) hang together, so they are drawn together.
+
+    >>> bootstrap_ratio([1.0, 2.0], [2, 4], rng=np.random.default_rng(0)).mean
+    0.5
+    """
+    total, count = _as_floats(totals, "totals"), _as_floats(counts, "counts")
+    _check_pairs(total, count, "totals", "counts")
+    if (count <= 0).any():
+        raise ValueError(
+            f"counts must be positive, got {count.min()}: leave out examples without parts"
+        )
+    resampled = _resampled_means(np.stack([total, count]), rng, num_resamples)  # [2, resamples]
+    low, high = _percentiles(resampled[0] / resampled[1], confidence)
+    return Interval(float(total.sum() / count.sum()), low, high, len(total))
+
+
+def bootstrap_difference(
+    first: Values,
+    second: Values,
+    *,
+    rng: np.random.Generator,
+    num_resamples: int = 1000,
+    confidence: float = 0.95,
+) -> Difference:
+    """Return mean(first - second) over pairs with its interval; each pair is drawn as one.
+
+    >>> bootstrap_difference([2.0, 3.0], [1.0, 2.0], rng=np.random.default_rng(0))
+    Difference(mean=1.0, low=1.0, high=1.0, num=2, share_positive=1.0)
+    """
+    a, b = _as_floats(first, "first"), _as_floats(second, "second")
+    _check_pairs(a, b, "first", "second")
+    resampled = _resampled_means((a - b)[None], rng, num_resamples)[0]  # [resamples]
+    low, high = _percentiles(resampled, confidence)
+    share = float((resampled > 0).mean() + 0.5 * (resampled == 0).mean())
+    return Difference(float((a - b).mean()), low, high, len(a), share)
+
+
+def _resampled_means(
+    values: Float[np.ndarray, "columns num"], rng: np.random.Generator, num_resamples: int
+) -> Float[np.ndarray, "columns resamples"]:
+    """Return the means of `num_resamples` draws with replacement, the same for all columns."""
+    if num_resamples < 1:
+        raise ValueError(f"num_resamples must be at least 1, got {num_resamples}: 1000 is usual")
+    num = values.shape[1]
+    means = np.empty((len(values), num_resamples))
+    size = max(1, CHUNK_DRAWS // num)
+    for start in range(0, num_resamples, size):
+        stop = min(start + size, num_resamples)
+        drawn = rng.integers(num, size=(stop - start, num), dtype=np.uint32)
+        for column, mean in zip(values, means, strict=True):
+            mean[start:stop] = column[drawn].mean(axis=1)
+    return means
+
+
+def _percentiles(values: Float[np.ndarray, " resamples"], confidence: float) -> tuple[float, float]:
+    """Return the two ends of the central interval that holds `confidence` of the values."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}: 0.95 is usual")
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def _as_floats(values: Values, name: str) -> Float[np.ndarray, " num"]:
+    """Return lists, arrays or tensors of finite numbers as an array."""
+    raw = values.detach().cpu() if isinstance(values, Tensor) else values
+    array = np.asarray(raw, dtype=np.float64)
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(
+            f"{name} must be a list of at least one number, got shape {list(array.shape)}: "
+            "a mean over no examples has no interval"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got nan or inf: leave such examples out")
+    return array
+
+
+def _check_pairs(
+    a: Float[np.ndarray, " _"], b: Float[np.ndarray, " _"], first: str, second: str
+) -> None:
+    """Raise a ValueError when two lists do not pair up."""
+    if len(a) != len(b):
+        raise ValueError(
+            f"{first} and {second} must pair up, got {len(a)} and {len(b)} numbers: "
+            "give one of each per example, in the same order"
+        )

@@ -1,0 +1,50 @@
+"""Files and folders that appear whole or not at all."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that replaces it if the block ends without an error."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        _flush(draft)
+        draft.chmod(0o644)
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with atomic_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `path` if the block ends without an error."""
+    draft = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        yield draft
+        for file in draft.iterdir():
+            _flush(file)
+        draft.chmod(0o755)
+        if path.exists():
+            shutil.rmtree(path)
+        os.replace(draft, path)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,168 @@
+"""Model folders: weights, resolved experiment and codec; loading needs the folder alone.
+
+    experiment.json  codec.json  networks.safetensors  manifest.json
+
+A checkpoint is a model folder with the state of training beside it. The manifest holds the size and
+SHA-256 of every file, so that a truncated copy is found before it is used. Nothing is pickled.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from voi.atomic import atomic_folder, write_text
+from voi.config import Experiment, experiment, to_table
+from voi.errors import CheckpointError, VoiError
+from voi.networks import Networks
+from voi.tokens import Codec
+
+FORMAT = 1
+_WEIGHTS, _STATE, _TENSORS = "networks.safetensors", "state.json", "state.safetensors"
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What is needed, beside the weights, to go on as if training had never stopped."""
+
+    values: Mapping[str, Any]  # plain numbers and strings
+    tensors: Mapping[str, Tensor]  # optimiser moments, random number generators
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model as read from a folder."""
+
+    experiment: Experiment
+    codec: Codec
+    networks: Networks
+    region_size: int
+
+
+def save(
+    folder: Path,
+    config: Experiment,
+    codec: Codec,
+    networks: Networks,
+    region_size: int = 0,
+    state: TrainingState | None = None,
+) -> None:
+    """Write a model folder atomically; an existing one is replaced only when all is written."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_folder(folder) as draft:
+            _write_json(draft / "experiment.json", to_table(config))
+            _write_json(draft / "codec.json", codec.to_table())
+            save_file(_contiguous(networks.state_dict()), draft / _WEIGHTS)
+            if state is not None:
+                _write_json(draft / _STATE, dict(state.values))
+                save_file(_contiguous(state.tensors), draft / _TENSORS)
+            files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
+            manifest = {"format": FORMAT, "region_size": region_size, "files": files}
+            _write_json(draft / "manifest.json", manifest)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise CheckpointError(
+            f"cannot write checkpoint {folder}: {error}; free space or choose another folder, "
+            f"then continue with --resume"
+        ) from error
+
+
+def load(folder: Path, device: str = "cpu") -> Checkpoint:
+    """Return the model of a model folder, in evaluation mode."""
+    manifest = _check(folder)
+    try:
+        config = experiment(_read_json(folder / "experiment.json"))
+        codec = Codec.from_table(_read_json(folder / "codec.json"))
+        counts = torch.tensor(codec.vocabulary.counts)
+        networks = Networks(config, counts, manifest["region_size"])
+        networks.load_state_dict(load_file(folder / _WEIGHTS))
+    except (KeyError, TypeError, RuntimeError, VoiError) as error:
+        raise CheckpointError(
+            f"{folder} does not fit its own experiment.json ({_first_line(error)}): it was made by "
+            f"another version or changed by hand; train again or restore the folder"
+        ) from error
+    return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])
+
+
+def load_state(folder: Path) -> TrainingState:
+    """Return the training state stored beside a model; the folder was checked by `load`."""
+    if not (folder / _STATE).is_file():
+        raise CheckpointError(f"{folder} holds a model but no training state: it cannot be resumed")
+    return TrainingState(_read_json(folder / _STATE), load_file(folder / _TENSORS))
+
+
+def point(run: Path, name: str, folder: Path) -> None:
+    """Let `run/name.json` point to one of the run's checkpoints."""
+    write_text(run / f"{name}.json", json.dumps({"checkpoint": f"checkpoints/{folder.name}"}) + "\n")
+
+
+def pointed(run: Path, name: str) -> Path | None:
+    """Return the checkpoint that `run/name.json` points to, if there is one."""
+    path = run / f"{name}.json"
+    return run / _read_json(path)["checkpoint"] if path.is_file() else None
+
+
+def find(path: Path) -> Path:
+    """Return the model folder meant by a path: itself, or a run's best or last checkpoint."""
+    if (path / "manifest.json").is_file():
+        return path
+    found = pointed(path, "best") or pointed(path, "last") if path.is_dir() else None
+    if found is None:
+        raise CheckpointError(
+            f"no model in {path}: expected a run folder of `voi train` or a model folder with "
+            f"manifest.json"
+        )
+    return found
+
+
+def _check(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    if not path.is_file():
+        raise CheckpointError(f"no checkpoint in {folder}: manifest.json is missing")
+    manifest = _read_json(path)
+    if manifest.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{folder} has format {manifest.get('format')}, this version of voi reads {FORMAT}"
+        )
+    for name, expected in manifest["files"].items():
+        file = folder / name
+        if not file.is_file() or _digest(file) != expected:
+            raise CheckpointError(
+                f"{file} is missing, truncated or changed: restore it, or continue from another "
+                f"checkpoint of the run"
+            )
+    return manifest
+
+
+def _digest(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {
+            "bytes": path.stat().st_size,
+            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+        }
+
+
+def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"cannot read {path}: {error}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

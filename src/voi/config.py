@@ -1,0 +1,381 @@
+"""Experiments: frozen dataclasses, read from TOML, changed field by field from the command line."""
+
+import dataclasses
+import difflib
+import re
+import tomllib
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from voi.errors import ConfigError
+
+Law = Literal["gumbel-matching", "plackett-luce", "matrix-plackett-luce"]
+Positions = Literal["sinusoid", "sinusoid+attention", "relative", "xl"]
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which pairs are learned, and how their text becomes tokens."""
+
+    task: str = "chain"  # an embedded task or a prepared data set
+    options: Mapping[str, Any] = field(default_factory=dict)  # fields of that task
+    tokens: Mapping[str, Any] = field(default_factory=dict)  # kind and options of the codec
+    max_source_length: int = 512  # tokens
+    max_target_length: int = 256  # tokens, END aside
+    long_examples: Literal["error", "skip"] = "error"  # skipped ones are counted and reported
+
+    def __post_init__(self) -> None:
+        for name in ("max_source_length", "max_target_length"):
+            _require(
+                getattr(self, name) >= 1, f"data.{name} must be positive, got {getattr(self, name)}"
+            )
+
+
+@dataclass(frozen=True)
+class DecoderConfig:
+    """The insertion decoder p(y, z | x), with its source encoder."""
+
+    width: int = 64
+    hidden: int = 256  # inner width of feed-forward layers
+    heads: int = 4
+    source_layers: int = 2
+    layers: int = 2
+    dropout: float = 0.0
+    head: Literal["insertion", "sequential"] = "insertion"  # sequential: left to right, no slots
+
+    def __post_init__(self) -> None:
+        _require(
+            self.heads >= 1 and self.width % (2 * self.heads) == 0,
+            f"decoder.width must be a multiple of twice decoder.heads, "
+            f"got {self.width} and {self.heads}",
+        )
+        _require(
+            self.layers >= 1 and self.source_layers >= 0,
+            f"decoder.layers must be at least 1 and decoder.source_layers at least 0, "
+            f"got {self.layers} and {self.source_layers}",
+        )
+        _require(
+            0 <= self.dropout < 1, f"decoder.dropout must be in [0, 1), got {self.dropout}"
+        )
+
+
+@dataclass(frozen=True)
+class OrderConfig:
+    """The order in which targets are written: learned, or one of the baselines."""
+
+    kind: str = "voi"  # voi, l2r, r2l, common, rare, random, tree, sao, or module:function
+    law: Law = "gumbel-matching"
+    sampler: Literal["assignment", "sinkhorn"] = "assignment"  # sinkhorn: as in the paper
+    positions: Positions = "xl"  # how the generator knows where a token stands
+    rows: Literal["step", "position"] = "step"  # what row t of the matrix is computed from
+    width: int = 64
+    hidden: int = 256
+    heads: int = 4
+    source_layers: int = 2
+    layers: int = 2
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require(
+            self.heads >= 1 and self.width % (2 * self.heads) == 0,
+            f"order.width must be a multiple of twice order.heads, got {self.width} and {self.heads}",
+        )
+        _require(self.layers >= 1, f"order.layers must be at least 1, got {self.layers}")
+
+    @property
+    def is_learned(self) -> bool:
+        return self.kind == "voi"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One stretch of training. A preset gives defaults in [training], phases override them."""
+
+    name: str = "main"
+    steps: int = 0  # decoder updates; 0: counted in epochs
+    epochs: float = 0.0
+    order: str = ""  # another order than order.kind for this phase: "random" is the warm start
+    share: bool = False  # generator uses the decoder's source encoder and token embedding
+    align: float = 0.0  # weight of the cosine loss between the two token embeddings
+    freeze_orders: bool = False  # the generator samples but does not learn
+    alternate: tuple[int, int] = (0, 0)  # decoder-only steps, then generator-only steps
+    batch_size: int = 64  # examples
+    max_tokens: int = 0  # target tokens per batch, padding included; 0: no budget
+    accumulate: int = 1  # batches per update
+    num_orders: int = 4  # K, orders sampled per example
+    decoder_rate: float = 1e-3
+    order_rate: float = 1e-3
+    warmup: int = 0  # steps
+    decay: Literal["constant", "linear"] = "constant"  # linear: to zero at the end of the phase
+    entropy_weight: float = 1.0  # beta at the start
+    entropy_final: float = -1.0  # beta at the end, reached log-linearly; negative: constant
+    entropy_hold: float = 0.0  # share of the phase before annealing starts
+
+    def __post_init__(self) -> None:
+        where = f"phase {self.name!r}"
+        _require(
+            (self.steps > 0) != (self.epochs > 0),
+            f"{where} needs either steps or epochs, got steps={self.steps} epochs={self.epochs:g}",
+        )
+        for name in ("batch_size", "accumulate", "num_orders"):
+            _require(
+                getattr(self, name) >= 1, f"{where}: {name} must be positive, got {getattr(self, name)}"
+            )
+        _require(
+            0 <= self.entropy_hold <= 1,
+            f"{where}: entropy_hold is a share of the phase in [0, 1], got {self.entropy_hold}",
+        )
+        _require(
+            self.entropy_final < 0 or self.entropy_weight > 0,
+            f"{where}: entropy_weight must be positive to be annealed, got {self.entropy_weight}",
+        )
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    """How the order generator learns from the decoder's scores."""
+
+    estimator: Literal["reinforce", "ppo"] = "reinforce"
+    baseline: Literal["leave_one_out", "mean"] = "leave_one_out"
+    standardize: bool = False  # divide advantages by their deviation over the K orders
+    entropy: Literal["score", "gumbel"] = "score"  # inside the reward, or the paper's Gumbel term
+    label_smoothing: float = 0.0  # of the decoder's token loss; rewards are never smoothed
+    ppo_steps: int = 3
+    ppo_clip: float = 0.1
+
+    def __post_init__(self) -> None:
+        _require(
+            0 <= self.label_smoothing < 1,
+            f"objective.label_smoothing must be in [0, 1), got {self.label_smoothing}",
+        )
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """What holds for the whole run; the phases say the rest."""
+
+    phases: tuple[Phase, ...]
+    seed: int = 0
+    decoder_betas: tuple[float, float] = (0.9, 0.98)
+    order_betas: tuple[float, float] = (0.9, 0.98)
+    clip: float = 1.0  # largest gradient norm of each network; 0: no clipping
+    precision: Literal["float32", "bfloat16"] = "float32"
+    compile: bool = False
+    device: str = "cpu"
+    log_every: int = 20  # steps
+    validate_every: int = 500  # steps
+    checkpoint_every: int = 500  # steps
+    valid_examples: int = 256  # examples used for validation while training
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How targets are written when the reference is not at hand."""
+
+    beam: int = 1
+    length_penalty: float = 0.0
+    max_length: int = 0  # tokens; 0: the longest training target
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that defines a run. Stored with every checkpoint."""
+
+    data: DataConfig
+    decoder: DecoderConfig
+    order: OrderConfig
+    objective: ObjectiveConfig
+    training: TrainingConfig
+    search: SearchConfig
+
+    def __post_init__(self) -> None:
+        for phase in self.training.phases:
+            learns = not phase.order and self.order.is_learned and not phase.freeze_orders
+            _require(
+                phase.num_orders >= 2 or not learns,
+                f"training.num_orders must be at least 2 for a learned order, got "
+                f"{phase.num_orders} in phase {phase.name!r}: the baseline is the mean over "
+                f"sampled orders",
+            )
+        _require(
+            self.decoder.head == "insertion" or self.order.kind == "l2r",
+            f'decoder.head = "sequential" writes left to right only: set order.kind = "l2r" '
+            f'(got "{self.order.kind}") or decoder.head = "insertion"',
+        )
+        _require(
+            self.objective.entropy == "score" or self.order.law == "gumbel-matching",
+            'objective.entropy = "gumbel" is the entropy of Gumbel matrices: '
+            'set order.law = "gumbel-matching" or objective.entropy = "score"',
+        )
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
+    """Return the error for a name that does not exist, naming the nearest that does."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(names)}"
+    return ConfigError(f'unknown {kind} "{name}": {hint}')
+
+
+def from_table(cls: type, table: Mapping[str, Any], where: str = "") -> Any:
+    """Build a (nested) dataclass from plain values; unknown keys and wrong types are errors."""
+    hints = typing.get_type_hints(cls)
+    known = {f.name for f in dataclasses.fields(cls)}
+    for key in table:
+        if key not in known:
+            raise unknown_name("setting", where + key, (where + name for name in known))
+    values = {key: _convert(hints[key], value, where + key) for key, value in table.items()}
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise ConfigError(f"{where or 'experiment'}: {error}") from error
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if dataclasses.is_dataclass(hint):
+        return from_table(typing.cast(type, hint), value, where + ".")
+    if origin is Literal:
+        if value not in args:
+            raise unknown_name(f"value of {where}", str(value), map(str, args))
+        return value
+    if origin is tuple and args[-1] is Ellipsis:
+        return tuple(_convert(args[0], v, f"{where}.{i}") for i, v in enumerate(value))
+    if origin is tuple:
+        if not isinstance(value, Sequence) or len(value) != len(args):
+            raise ConfigError(f"{where} must be a list of {len(args)} values, got {value!r}")
+        return tuple(_convert(a, v, where) for a, v in zip(args, value, strict=True))
+    if origin in (Mapping, dict):
+        return dict(value)
+    return _convert_plain(hint, value, where)
+
+
+def _convert_plain(hint: Any, value: Any, where: str) -> Any:
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if hint in (int, float, str, bool) and type(value) is not hint:
+        raise ConfigError(f"{where} must be of type {hint.__name__}, got {value!r}")
+    return value
+
+
+def to_table(config: Any) -> Any:
+    """Return the plain values of a dataclass, as `from_table` takes them."""
+    if dataclasses.is_dataclass(config):
+        return {f.name: to_table(getattr(config, f.name)) for f in dataclasses.fields(config)}
+    if isinstance(config, tuple | list):
+        return [to_table(value) for value in config]
+    if isinstance(config, Mapping):
+        return {key: to_table(value) for key, value in config.items()}
+    return config
+
+
+def experiment(table: Mapping[str, Any]) -> Experiment:
+    """Return the experiment a table of plain values describes.
+
+    Fields of a phase that stand in [training] itself are the defaults of every phase.
+    """
+    tables = {name: dict(table.get(name, {})) for name in _SECTIONS}
+    for name in table:
+        if name not in tables:
+            raise unknown_name("section", name, _SECTIONS)
+    training = tables["training"]
+    shared = {key: training.pop(key) for key in list(training) if key in _PHASE_FIELDS}
+    training["phases"] = [{**shared, **phase} for phase in training.get("phases", [{}])]
+    return typing.cast(Experiment, from_table(Experiment, tables))
+
+
+def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """Return the table with `key=value` settings applied.
+
+    A phase field set as `training.num_orders=8` holds in every phase, also in those that name
+    another value; `training.phases.0.num_orders=8` sets it in one.
+    """
+    result = _copy(table)
+    for setting in settings:
+        key, separator, text = setting.partition("=")
+        if not separator or not key:
+            raise ConfigError(f"--set takes key=value, got {setting!r}")
+        path = key.strip().split(".")
+        value = parse_value(text.strip())
+        if path[0] == "training" and len(path) == 2 and path[1] in _PHASE_FIELDS:
+            _drop_everywhere(result.setdefault("training", {}), path[1])
+        _assign(result, path, value, key)
+    return result
+
+
+def parse_value(text: str) -> Any:
+    """Return the TOML value of a text, or the text itself where it is no TOML.
+
+    >>> parse_value("1e-3"), parse_value("true"), parse_value("[1, 2]"), parse_value("xl")
+    (0.001, True, [1, 2], 'xl')
+    """
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        if re.search(r"[\n\"]", text):
+            raise ConfigError(f"{text!r} is neither a TOML value nor a plain word") from None
+        return text
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
+
+
+def _drop_everywhere(training: dict[str, Any], name: str) -> None:
+    exclusive = {"steps": "epochs", "epochs": "steps"}.get(name)
+    for table in [training, *training.get("phases", [])]:
+        table.pop(name, None)
+        if exclusive:
+            table.pop(exclusive, None)
+
+
+def _assign(table: Any, path: Sequence[str], value: Any, key: str) -> None:
+    *parents, last = path
+    for name in parents:
+        if isinstance(table, list):
+            if not name.isdigit() or int(name) >= len(table):
+                raise ConfigError(f"--set {key}: expected 0 to {len(table) - 1}, got {name!r}")
+            table = table[int(name)]
+        else:
+            table = table.setdefault(name, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"--set {key}: {'.'.join(parents)} has no fields")
+    table[last] = value
+
+
+def preset_names() -> list[str]:
+    """Return the names of the presets that come with the package."""
+    folder = resources.files("voi") / "presets"
+    return sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
+
+
+def load_table(name: str) -> dict[str, Any]:
+    """Return the table of a preset, or of a TOML file if `name` is a path to one."""
+    path = Path(name)
+    if name.endswith(".toml"):
+        if not path.is_file():
+            raise ConfigError(f"no experiment file {path}: give a TOML file or a preset's name")
+        text = path.read_text(encoding="utf-8")
+    elif name in preset_names():
+        text = (resources.files("voi") / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+    else:
+        raise unknown_name("task", name, preset_names())
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name}: not valid TOML: {error}") from error
+
+
+_SECTIONS = tuple(f.name for f in dataclasses.fields(Experiment))
+_PHASE_FIELDS = {f.name for f in dataclasses.fields(Phase)}

@@ -1,0 +1,29 @@
+"""Tasks by name, as experiments ask for them."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from voi.config import from_table, unknown_name
+from voi.data.addition import Addition
+from voi.data.chain import Chain
+from voi.data.example import Task
+from voi.data.pylines import PyLines
+from voi.data.stargraph import StarGraph
+
+TASKS: Mapping[str, type] = {
+    "chain": Chain,
+    "addition": Addition,
+    "stargraph": StarGraph,
+    "pylines": PyLines,
+}
+
+
+def make_task(name: str, options: Mapping[str, Any]) -> Task:
+    """Return the task of that name; `options` are its fields, the rest keep their defaults.
+
+    >>> make_task("addition", {"digits": 2, "train": 500}).digits
+    2
+    """
+    if name not in TASKS:
+        raise unknown_name("task", name, TASKS)
+    return cast(Task, from_table(TASKS[name], options, where="data.options."))

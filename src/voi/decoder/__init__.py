@@ -1,0 +1,6 @@
+"""p(y, z | x): source encoder, insertion decoder, word and slot heads."""
+
+from voi.decoder.insertion import InsertionDecoder, StepLogProbs
+from voi.decoder.source import SourceEncoder, SourceStates
+
+__all__ = ["InsertionDecoder", "SourceEncoder", "SourceStates", "StepLogProbs"]

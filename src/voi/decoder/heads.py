@@ -1,0 +1,125 @@
+"""Word head and slot head: what is written next, and where."""
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from voi.permutation import Neighbours
+from voi.tokens.vocabulary import PAD, START
+
+NEVER_PRODUCED = (PAD, START)
+_CHUNK = 2**25  # entries of the [words, vocabulary] matrix that live at a time
+
+
+class WordTerms(NamedTuple):
+    """Log-probabilities of chosen words, and the mean log-probability over the vocabulary."""
+
+    chosen: Float[Tensor, " words"]
+    mean: Float[Tensor, " words"]
+
+
+def word_logits(hidden: Float[Tensor, "*rows d"], weight: Float[Tensor, "v d"]) -> Tensor:
+    """Return unnormalised log-probabilities of all words [*rows, v]; PAD and START have none."""
+    logits = nn.functional.linear(hidden, weight)
+    logits[..., NEVER_PRODUCED] = -math.inf
+    return logits
+
+
+def word_terms(
+    hidden: Float[Tensor, "words d"],
+    weight: Float[Tensor, "v d"],
+    words: Int[Tensor, " words"],
+) -> WordTerms:
+    """Return the log-probabilities of `words` without keeping a second [words, v] matrix.
+
+    The mean over the vocabulary, needed for label smoothing, is h . mean(W) - log Z.
+    """
+    if torch.is_autocast_enabled(hidden.device.type):
+        kind = torch.get_autocast_dtype(hidden.device.type)
+        hidden, weight = hidden.to(kind), weight.to(kind)
+    chosen, log_partition = _ChosenWord.apply(hidden, weight, words)
+    producible = weight.sum(0) - weight[list(NEVER_PRODUCED)].sum(0)
+    mean_weight = producible / (weight.shape[0] - len(NEVER_PRODUCED))
+    return WordTerms(chosen - log_partition, (hidden @ mean_weight).float() - log_partition)
+
+
+class _ChosenWord(torch.autograd.Function):
+    """Logit of the chosen word and log partition; one chunk of logits lives at a time.
+
+    Where all logits fit into one chunk they are kept for the backward pass and overwritten there;
+    else each chunk is computed again.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
+        size = max(1, _CHUNK // weight.shape[0])
+        chosen, partition, logits = [], [], hidden.new_empty(0)
+        for rows, targets in zip(hidden.split(size), words.split(size), strict=True):
+            logits = word_logits(rows, weight)
+            chosen.append(logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1).float())
+            partition.append(logits.float().logsumexp(-1))
+        log_partition = torch.cat(partition) if partition else hidden.new_empty(0)
+        ctx.save_for_backward(hidden, weight, words, log_partition)
+        ctx.size = size
+        ctx.logits = logits if len(partition) == 1 else None
+        return (torch.cat(chosen) if chosen else hidden.new_empty(0)), log_partition
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        hidden, weight, words, log_partition = ctx.saved_tensors
+        grad_hidden = torch.empty_like(hidden)
+        grad_weight = torch.zeros_like(weight)
+        for start in range(0, len(words), ctx.size):
+            part = slice(start, start + ctx.size)
+            logits = word_logits(hidden[part], weight) if ctx.logits is None else ctx.logits
+            ctx.logits = None
+            grad = logits.sub_(log_partition[part, None]).exp_().mul_(grads[1][part, None])
+            grad.scatter_add_(1, words[part, None], grads[0][part, None].to(grad.dtype))
+            grad_hidden[part] = grad @ weight
+            grad_weight.addmm_(grad.t(), hidden[part])
+        return grad_hidden, grad_weight, None
+
+
+class SlotHead(nn.Module):
+    """Probability of each slot between the written tokens, given the word that goes there.
+
+    A slot has two names, "right of its left neighbour" and "left of its right neighbour"; one
+    softmax runs over all names and the two of a slot are summed      (docs/math.md, "slots").
+    """
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.scale = width**-0.5
+        self.state = nn.Linear(width, width)
+        self.word = nn.Linear(width, width, bias=False)
+        self.names = nn.Linear(width, 2 * width)
+
+    def keys(self, states: Float[Tensor, "rows written d"]) -> Float[Tensor, "rows 2 written d"]:
+        """Return the keys of the names "right of" (0) and "left of" (1) each written token."""
+        return self.names(states).unflatten(-1, (2, -1)).transpose(1, 2)
+
+    def queries(
+        self, states: Float[Tensor, "*rows d"], words: Float[Tensor, "*rows d"]
+    ) -> Float[Tensor, "*rows d"]:
+        """Return queries from the state before a word is written and the word's embedding."""
+        return (self.state(states) + self.word(words)) * self.scale
+
+    def forward(
+        self,
+        queries: Float[Tensor, "rows n d"],
+        keys: Float[Tensor, "rows 2 n d"],
+        written: Bool[Tensor, "n n"],
+        neighbours: Neighbours,
+    ) -> Float[Tensor, "rows n"]:
+        """Return the log-probability of the slot between the two neighbours at every step."""
+        logits = queries @ keys.flatten(1, 2).transpose(-1, -2)  # [rows, n, 2 n]
+        logits = logits.float().masked_fill_(~written.repeat(1, 2), -math.inf)
+        right_of, left_of = logits.chunk(2, dim=-1)
+        slot = torch.logaddexp(
+            right_of.gather(-1, neighbours.left.unsqueeze(-1)),
+            left_of.gather(-1, neighbours.right.unsqueeze(-1)),
+        ).squeeze(-1)
+        return slot - logits.logsumexp(-1)

@@ -1,0 +1,167 @@
+"""The law of the order generator: matchings of a score matrix under Gumbel noise."""
+
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.distributions import constraints
+from torch.types import _size
+
+from voi.distributions.constraints import finite_matrix
+from voi.distributions.law import OrderLaw, block_mask, log_factorial
+from voi.distributions.matching import assignment, gumbel_noise, log_sinkhorn
+from voi.distributions.matrix_plackett_luce import MatrixPlackettLuce, square_logits
+from voi.distributions.permanent import (
+    Bethe,
+    envelope,
+    log_permanent_bethe,
+    log_permanent_exact,
+    marginals_exact,
+)
+
+Partition = Literal["bethe", "exact"]
+Sampler = Literal["assignment", "sinkhorn"]
+
+# Below this score the exponential of the Gumbel divergence stops growing, and with it the gradient.
+LOWEST_SCORE = -20.0
+
+
+class GumbelMatching(OrderLaw):
+    """Orders matched to a score matrix X, row = step and column = final position.
+
+    sample:    z = argmax_P <X + G, P>, G standard Gumbel noise
+    log_prob:  log q(z) = sum_t X[t, z_t] - log perm(exp X)       (docs/math.md, "gumbel-matching")
+
+    **The law that is sampled is not the law that is scored.** `log_prob` is the Gibbs law of X;
+    one Gumbel per entry, where the Gibbs law would need one per order, gives samples that are
+    flatter. Sample frequencies are therefore no estimate of `exp(log_prob)`, and importance weights
+    or bounds on a likelihood need a law whose density is known: `proposal()`.
+
+    Relative to the paper: `sampler="assignment"` solves the matching of X + G itself. With
+    `sampler="sinkhorn"` exp((X + G) / tau) is scaled to a doubly stochastic matrix first and the
+    matching is taken on that matrix, as in the released code. The scaling multiplies rows and
+    columns, which adds constants to the *logarithms* of a row or column, so a matching on log S
+    would be argmax <X + G, P>; on S itself it is another order, the one that maximises a sum of
+    probabilities instead of their product. `tau` enters there and in `gumbel_entropy`; a matching
+    on X + G does not depend on it.
+
+    `partition` says how log perm is found: `"bethe"` (any n, see `log_permanent_bethe`) or
+    `"exact"` (n <= 16).
+    """
+
+    arg_constraints = {  # noqa: RUF012
+        "logits": finite_matrix,  # X, [*batch, n, n]
+        "lengths": constraints.nonnegative_integer,
+    }
+
+    def __init__(
+        self,
+        logits: Tensor,
+        lengths: Tensor | None = None,
+        partition: Partition = "bethe",
+        sampler: Sampler = "assignment",
+        tau: float = 1.0,
+        sinkhorn_iterations: int = 200,
+        validate_args: bool | None = None,
+    ) -> None:
+        _check_options(partition, sampler, tau, sinkhorn_iterations)
+        self.partition, self.sampler = partition, sampler
+        self.tau, self.sinkhorn_iterations = tau, sinkhorn_iterations
+        self.logits, lengths = square_logits(logits, lengths)
+        super().__init__(lengths, logits.shape[-1], validate_args)
+
+    def expand(self, batch_shape: _size, _instance: Any = None) -> "GumbelMatching":
+        new = GumbelMatching(
+            self.logits.expand(*batch_shape, self.size, self.size),
+            self.lengths.expand(*batch_shape),
+            partition=self.partition,
+            sampler=self.sampler,
+            tau=self.tau,
+            sinkhorn_iterations=self.sinkhorn_iterations,
+            validate_args=False,
+        )
+        new._validate_args = self._validate_args
+        return new
+
+    @torch.no_grad()
+    def sample(self, sample_shape: _size = ()) -> Tensor:
+        logits = self.logits.expand(*sample_shape, *self.logits.shape)
+        scores = gumbel_noise(logits).add_(logits)  # [*sample, *batch, n, n]
+        lengths = self.lengths.expand(scores.shape[:-2])
+        if self.sampler == "sinkhorn":
+            scores = log_sinkhorn(scores / self.tau, lengths, self.sinkhorn_iterations).exp()
+        return assignment(scores, lengths)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return self.log_potential(value) - self.log_partition()
+
+    def log_potential(self, value: Tensor) -> Tensor:
+        """Return <X, P>, the log probability without log perm(exp X), which is not computed."""
+        value = self._broadcast(value)
+        logits = self.logits.expand(*value.shape, self.size)
+        return logits.gather(-1, value.unsqueeze(-1)).squeeze(-1).sum(dim=-1)
+
+    def log_partition(self) -> Tensor:
+        """Return log perm(exp X), exact or Bethe, with the marginals as its gradient."""
+        if self.partition == "exact":
+            return log_permanent_exact(self.logits, self.lengths)
+        return envelope(self.bethe, self.logits, self.lengths)
+
+    @cached_property
+    def bethe(self) -> Bethe:
+        """The Bethe permanent, its marginals and its residual, without gradient."""
+        return log_permanent_bethe(self.logits.detach(), self.lengths)
+
+    @property
+    def marginals(self) -> Tensor:
+        """`[*batch, n, n]`, how likely step t writes position i under the law that is scored."""
+        if self.partition == "exact":
+            return marginals_exact(self.logits, self.lengths)
+        return self.bethe.marginals
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely order, argmax_P <X, P>."""
+        return assignment(self.logits, self.lengths)
+
+    def entropy(self) -> Tensor:
+        """Return log perm - <gamma, X>, the entropy of the law that is scored.
+
+        Exact with `partition="exact"`, and differentiable. With `"bethe"` it is the Bethe entropy
+        of the marginals gamma, which are held fixed: its gradient is zero.
+        """
+        return self.log_partition() - (self.marginals * self.logits).sum(dim=(-2, -1))
+
+    def gumbel_entropy(self) -> Tensor:
+        """Return the differentiable entropy term of the paper, log n! - KL.
+
+        KL = sum_ij [ log tau - 1 + euler (1 / tau - 1) + X_ij / tau
+                      + Gamma(1 + 1 / tau) exp(-X_ij / tau) ]     (docs/math.md, "gumbel-entropy")
+        is the divergence of (X + G) / tau from standard Gumbel noise; no divergence of the orders
+        they are matched to can exceed it. At tau = 1 an entry is X + exp(-X) - 1. Scores below -20
+        count as -20 inside the exponential.
+        """
+        rate = 1 / self.tau
+        constant = np.log(self.tau) - 1 + np.euler_gamma * (rate - 1)
+        gamma = torch.lgamma(torch.tensor(1 + rate, dtype=torch.float64)).exp().item()
+        decay = torch.exp(-rate * self.logits.clamp(min=LOWEST_SCORE))
+        entries = constant + rate * self.logits + gamma * decay
+        divergence = torch.where(block_mask(self.lengths, self.size), entries, 0).sum(dim=(-2, -1))
+        return log_factorial(self.lengths, self.logits.dtype) - divergence
+
+    def proposal(self) -> MatrixPlackettLuce:
+        """Return a law of the same scores whose samples and density agree."""
+        return MatrixPlackettLuce(self.logits, self.lengths, validate_args=self._validate_args)
+
+
+def _check_options(partition: str, sampler: str, tau: float, sinkhorn_iterations: int) -> None:
+    if partition not in get_args(Partition):
+        raise ValueError(f'partition must be "bethe" or "exact", got {partition!r}')
+    if sampler not in get_args(Sampler):
+        raise ValueError(f'sampler must be "assignment" or "sinkhorn", got {sampler!r}')
+    if not tau > 0:
+        raise ValueError(f"tau must be positive, got {tau}")
+    if sinkhorn_iterations < 1:
+        raise ValueError(f"sinkhorn_iterations must be at least 1, got {sinkhorn_iterations}")

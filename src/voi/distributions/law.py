@@ -1,0 +1,83 @@
+"""What all laws over orders share: lengths, their mask, support and the order-dependent score."""
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution, constraints
+from torch.types import _size
+
+from voi.distributions.constraints import permutation_within
+
+
+def token_mask(lengths: Tensor, size: int) -> Tensor:
+    """Return `[*batch, size]`, True on tokens and False on the padded tail."""
+    return torch.arange(size, device=lengths.device) < lengths.unsqueeze(-1)
+
+
+def block_mask(lengths: Tensor, size: int) -> Tensor:
+    """Return `[*batch, size, size]`, True where both step and position are tokens."""
+    is_token = token_mask(lengths, size)
+    return is_token.unsqueeze(-1) & is_token.unsqueeze(-2)
+
+
+def batch_lengths(lengths: Tensor | None, batch_shape: _size, like: Tensor) -> Tensor:
+    """Return the length of every row, the full size `like.shape[-1]` where none is given."""
+    if lengths is None:
+        return torch.full(tuple(batch_shape), like.shape[-1], device=like.device)
+    if lengths.is_floating_point() or lengths.dtype == torch.bool:
+        raise ValueError(f"lengths must be integers, got {lengths.dtype}")
+    lengths = lengths.to(device=like.device, dtype=torch.int64)
+    return lengths.expand(torch.broadcast_shapes(lengths.shape, tuple(batch_shape)))
+
+
+def log_factorial(lengths: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return log n!, the logarithm of the number of orders of each row."""
+    return torch.lgamma(lengths.to(dtype) + 1)
+
+
+class OrderLaw(Distribution):
+    """A law over orders `[n]` of rows with `lengths` tokens; the tail is `order[t] = t`.
+
+    A subclass sets its parameters, the padded ones to a value that cannot be seen in any result,
+    and hands the lengths on.
+    """
+
+    has_rsample = False
+    lengths: Tensor
+
+    def __init__(self, lengths: Tensor, size: int, validate_args: bool | None = None) -> None:
+        self.lengths = lengths
+        super().__init__(lengths.shape, torch.Size([size]), validate_args=validate_args)
+        if self._validate_args and (lengths > size).any():
+            raise ValueError(
+                f"lengths must lie between 0 and n = {size}, got {int(lengths.max())}: "
+                "a row cannot hold more tokens than its order has steps"
+            )
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> constraints.Constraint:
+        return permutation_within(self.lengths)
+
+    @property
+    def size(self) -> int:
+        """n, the padded length of an order."""
+        return self.event_shape[0]
+
+    @property
+    def is_token(self) -> Tensor:
+        """`[*batch, n]`, True on tokens."""
+        return token_mask(self.lengths, self.size)
+
+    def log_potential(self, value: Tensor) -> Tensor:
+        """Return `log_prob(value)` up to a term that is the same for every order.
+
+        A score-function estimate whose baseline comes from the same samples needs no more: its
+        advantages sum to zero, and with them the term left out.
+        """
+        return self.log_prob(value)
+
+    def _broadcast(self, value: Tensor) -> Tensor:
+        """Check a value and give it all batch dimensions."""
+        if self._validate_args:
+            self._validate_sample(value)
+        shape = torch.broadcast_shapes(value.shape[:-1], self.batch_shape)
+        return value.expand(*shape, self.size)

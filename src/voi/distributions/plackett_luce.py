@@ -1,0 +1,73 @@
+"""Orders drawn by picking positions one at a time from one score per position."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributions import constraints
+from torch.types import _size
+
+from voi.distributions.constraints import finite_vector
+from voi.distributions.law import OrderLaw, batch_lengths, token_mask
+from voi.distributions.matching import gumbel_noise
+
+
+class PlackettLuce(OrderLaw):
+    """Orders drawn by picking positions one at a time, without replacement.
+
+    log q(z) = sum_t ( s[z_t] - log sum_{u >= t} exp s[z_u] )     (docs/math.md, "plackett-luce")
+
+    >>> q = PlackettLuce(torch.tensor([0.0, 1.0, -1.0]))
+    >>> q.mode                                                    # highest score first
+    tensor([1, 0, 2])
+    """
+
+    arg_constraints = {  # noqa: RUF012
+        "logits": finite_vector,  # s, [*batch, n]
+        "lengths": constraints.nonnegative_integer,
+    }
+
+    def __init__(
+        self,
+        logits: Tensor,
+        lengths: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if logits.ndim < 1:
+            raise ValueError("logits must be [*batch, n], a score per position, got a scalar")
+        n = logits.shape[-1]
+        is_ragged = lengths is not None
+        lengths = batch_lengths(lengths, logits.shape[:-1], logits)
+        self.logits = logits.expand(*lengths.shape, n)
+        if is_ragged:
+            self.logits = torch.where(token_mask(lengths, n), self.logits, 0)
+        super().__init__(lengths, n, validate_args)
+
+    def expand(self, batch_shape: _size, _instance: Any = None) -> "PlackettLuce":
+        logits = self.logits.expand(*batch_shape, self.size)
+        new = PlackettLuce(logits, self.lengths.expand(*batch_shape), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    @torch.no_grad()
+    def sample(self, sample_shape: _size = ()) -> Tensor:
+        logits = self.logits.expand(*sample_shape, *self.logits.shape)
+        return self._by_falling_score(gumbel_noise(logits).add_(logits))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        value = self._broadcast(value)
+        logits = self.logits.expand_as(value).gather(-1, value)  # [..., n], by step
+        # Reversing the tokens alone keeps the tail out of the sums and out of their gradients.
+        steps = torch.arange(self.size, device=value.device)
+        reverse = ((self.lengths.unsqueeze(-1) - 1 - steps) % max(self.size, 1)).expand_as(value)
+        log_remaining = logits.gather(-1, reverse).logcumsumexp(dim=-1).gather(-1, reverse)
+        return torch.where(self.is_token, logits - log_remaining, 0).sum(dim=-1)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely order: falling scores, ties by position."""
+        return self._by_falling_score(self.logits.detach())
+
+    def _by_falling_score(self, scores: Tensor) -> Tensor:
+        last = scores.masked_fill(~self.is_token, -torch.inf)
+        return last.argsort(dim=-1, descending=True, stable=True)

@@ -1,0 +1,21 @@
+"""Errors that a user can mend; the command line prints them as one line and exits with 2."""
+
+
+class VoiError(Exception):
+    """What was expected, what came, and what to do, in one line."""
+
+
+class ConfigError(VoiError):
+    """An experiment that cannot be run as written."""
+
+
+class DataError(VoiError):
+    """A file or example that cannot be used."""
+
+
+class CheckpointError(VoiError):
+    """A run folder or checkpoint that cannot be read or written."""
+
+
+class MissingExtraError(VoiError):
+    """An optional dependency that is not installed; the message names the extra."""

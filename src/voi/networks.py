@@ -1,0 +1,17 @@
+"""The two networks of an experiment, built from its configuration alone."""
+
+import torch
+from torch import nn
+
+from voi.config import Experiment
+from voi.decoder import InsertionDecoder
+from voi.orders import make_orders
+
+
+class Networks(nn.Module):
+    """The decoder p(y, z | x) and the orders q(z | x, y) it is trained on."""
+
+    def __init__(self, experiment: Experiment, counts: torch.Tensor, region_size: int = 0):
+        super().__init__()
+        self.decoder = InsertionDecoder(experiment.decoder, len(counts), region_size)
+        self.orders = make_orders(experiment.order.kind, experiment.order, counts, region_size)

@@ -1,0 +1,39 @@
+"""q(z | x, y): fixed and learned orders; each answers a batch with a distribution."""
+
+import torch
+from torch import nn
+
+from voi.config import OrderConfig, unknown_name
+from voi.orders.fixed import (
+    BalancedTree,
+    ByFrequency,
+    LeftToRight,
+    RandomOrder,
+    RightToLeft,
+    UserOrder,
+)
+from voi.orders.learned import OrderGenerator
+
+KINDS = ("voi", "l2r", "r2l", "common", "rare", "random", "tree")
+
+
+def make_orders(
+    kind: str, config: OrderConfig, counts: torch.Tensor, region_size: int = 0
+) -> nn.Module:
+    """Return what answers a batch with a law over orders: (Batch, SourceStates) -> Distribution.
+
+    `counts [v]` are the frequencies of the training targets' tokens.
+    """
+    if ":" in kind:
+        return UserOrder(kind)
+    if kind in ("common", "rare"):
+        return ByFrequency(counts, common_first=kind == "common")
+    if kind == "voi":
+        return OrderGenerator(config, len(counts), region_size)
+    plain = {"l2r": LeftToRight, "r2l": RightToLeft, "random": RandomOrder, "tree": BalancedTree}
+    if kind not in plain:
+        raise unknown_name("order", kind, [*KINDS, "module:function"])
+    return plain[kind]()
+
+
+__all__ = ["KINDS", "OrderGenerator", "make_orders"]

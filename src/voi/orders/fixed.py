@@ -1,0 +1,132 @@
+"""Orders that are not learned: each answers a batch with a point mass or the uniform law."""
+
+import importlib
+import math
+from collections.abc import Callable
+from functools import cache
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from voi.batch import Batch
+from voi.decoder import SourceStates
+from voi.distributions import Delta, Uniform
+from voi.errors import ConfigError
+from voi.permutation import is_permutation
+from voi.tokens.vocabulary import UNK
+
+
+class RandomOrder(nn.Module):
+    """A fresh uniform order for every example and sample."""
+
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+        return Uniform(batch.lengths, batch.target.shape[1])
+
+
+class SortedOrder(nn.Module):
+    """Tokens in ascending order of a key; equal keys from left to right."""
+
+    def keys(self, batch: Batch) -> Float[Tensor, "batch n"]:
+        raise NotImplementedError
+
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+        keys = self.keys(batch).masked_fill(~batch.target_mask, math.inf)  # padding stays the tail
+        return Delta(keys.argsort(dim=-1, stable=True), batch.lengths)
+
+
+class LeftToRight(SortedOrder):
+    """Reading order."""
+
+    def keys(self, batch: Batch) -> Float[Tensor, "batch n"]:
+        places = torch.arange(batch.target.shape[1], device=batch.target.device)
+        return places.float().expand_as(batch.target)
+
+
+class RightToLeft(LeftToRight):
+    """Reading order, reversed."""
+
+    def keys(self, batch: Batch) -> Float[Tensor, "batch n"]:
+        return -super().keys(batch)
+
+
+class ByFrequency(SortedOrder):
+    """Common words first or rare words first, by their counts in the training targets.
+
+    Unknown words count as never seen.
+    """
+
+    counts: Tensor
+
+    def __init__(self, counts: Int[Tensor, " v"], *, common_first: bool):
+        super().__init__()
+        self.common_first = common_first
+        counts = counts.clone()
+        counts[UNK] = 0
+        self.register_buffer("counts", counts)
+
+    def keys(self, batch: Batch) -> Float[Tensor, "batch n"]:
+        counts = self.counts[batch.target].double()
+        return -counts if self.common_first else counts
+
+
+class BalancedTree(SortedOrder):
+    """The middle first, then the middles of both halves, level by level, left before right."""
+
+    def keys(self, batch: Batch) -> Float[Tensor, "batch n"]:
+        size = batch.target.shape[1]
+        ranks = [tree_ranks(n) + (0,) * (size - n) for n in batch.lengths.tolist()]
+        return torch.tensor(ranks, dtype=torch.float32, device=batch.target.device).view(-1, size)
+
+
+@cache
+def tree_ranks(n: int) -> tuple[int, ...]:
+    """Return the step at which each of n positions is written; the lower middle of an even span.
+
+    >>> tree_ranks(4)
+    (1, 0, 2, 3)
+    """
+    ranks, spans, step = [0] * n, [(0, n)], 0
+    while spans:
+        spans = [(low, high) for low, high in spans if low < high]
+        middles = [(low + high - 1) // 2 for low, high in spans]
+        for middle in middles:
+            ranks[middle] = step
+            step += 1
+        halves = zip(spans, middles, strict=True)
+        spans = [part for (low, high), m in halves for part in ((low, m), (m + 1, high))]
+    return tuple(ranks)
+
+
+class UserOrder(nn.Module):
+    """Orders from a user's function, named module:function, that maps a Batch to [batch, n]."""
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.name = name
+        self.function = _load(name)
+
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+        orders = self.function(batch)
+        expected = tuple(batch.target.shape)
+        if not isinstance(orders, Tensor) or tuple(orders.shape) != expected:
+            found = tuple(orders.shape) if isinstance(orders, Tensor) else type(orders).__name__
+            raise ConfigError(f"{self.name} must return orders of shape {expected}, got {found}")
+        if not bool(is_permutation(orders, batch.lengths).all()):
+            raise ConfigError(
+                f"{self.name} must return a permutation of each target's positions, padding in "
+                f"place at the tail (order[t] = t for t >= length)"
+            )
+        return Delta(orders.long(), batch.lengths)
+
+
+def _load(name: str) -> Callable[[Batch], Tensor]:
+    module, _, function = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"order {name!r} cannot be imported ({error}): give module:function, importable from "
+            f"the working folder"
+        ) from error

@@ -1,0 +1,154 @@
+"""The order generator q(z | x, y): a Transformer over the whole target that proposes orders."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from voi.batch import Batch
+from voi.config import OrderConfig
+from voi.decoder import InsertionDecoder, SourceEncoder, SourceStates
+from voi.distributions import GumbelMatching, MatrixPlackettLuce, PlackettLuce
+from voi.errors import ConfigError
+from voi.layers import Block, RelativeBias, XLBias, sinusoids
+
+
+class OrderGenerator(nn.Module):
+    """Answers a batch with a law over orders of each target, in one parallel pass.
+
+    The law's parameters are a matrix, row = step, column = final position, or one score per
+    position for Plackett-Luce. While `share` holds, source states and token embedding are the
+    decoder's; `separate` copies them and the two networks part.
+    """
+
+    def __init__(self, config: OrderConfig, vocabulary_size: int, region_size: int = 0):
+        super().__init__()
+        c, self.config = config, config
+        self.embedding = nn.Embedding(vocabulary_size, c.width)
+        nn.init.normal_(self.embedding.weight, std=c.width**-0.5)
+        self.source = SourceEncoder(
+            c.width, c.hidden, c.heads, c.source_layers, c.dropout, region_size
+        )
+        self.blocks = nn.ModuleList(
+            Block(
+                c.width,
+                c.hidden,
+                c.heads,
+                c.dropout,
+                bias=self._bias(),
+                positional=c.positions == "sinusoid+attention",
+                cross=True,
+            )
+            for _ in range(c.layers)
+        )
+        self.norm = nn.LayerNorm(c.width)
+        self.dropout = nn.Dropout(c.dropout)
+        is_vector = c.law == "plackett-luce"
+        self.head = ScoreHead(c.width) if is_vector else MatrixHead(c.width, c.rows)
+        self._decoder: Callable[[], InsertionDecoder] | None = None
+
+    def _bias(self) -> nn.Module | None:
+        c = self.config
+        kinds = {"relative": RelativeBias, "xl": XLBias}
+        return kinds[c.positions](c.heads, c.width // c.heads) if c.positions in kinds else None
+
+    def share(self, decoder: InsertionDecoder) -> None:
+        """Use the decoder's source encoder and token embedding instead of the generator's own."""
+        ours, theirs = self.config, decoder.config
+        same = ("width", "hidden", "heads", "source_layers")
+        if any(getattr(ours, name) != getattr(theirs, name) for name in same):
+            raise ConfigError(
+                f"share needs equal {', '.join(same)} in order and decoder, got "
+                f"{[getattr(ours, n) for n in same]} and {[getattr(theirs, n) for n in same]}"
+            )
+        self._decoder = lambda: decoder  # hidden from nn.Module: the parameters are the decoder's
+
+    def separate(self) -> None:
+        """Continue with copies of what was shared; nothing happens where nothing is."""
+        if self._decoder is not None:
+            decoder = self._decoder()
+            self.source.load_state_dict(decoder.source.state_dict())
+            self.embedding.load_state_dict(decoder.embedding.state_dict())
+            self._decoder = None
+
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+        """Return q(z | x, y); `source` are the decoder's states, read only while sharing."""
+        logits = self.head(self.states(batch, source), batch).float()
+        law = self.config.law
+        if law == "plackett-luce":
+            return PlackettLuce(logits, batch.lengths)
+        if law == "matrix-plackett-luce":
+            return MatrixPlackettLuce(logits, batch.lengths)
+        return GumbelMatching(logits, batch.lengths, sampler=self.config.sampler)
+
+    def states(
+        self, batch: Batch, source: SourceStates | None = None
+    ) -> Float[Tensor, "batch n d"]:
+        """Return one state per target position."""
+        embedding = self.embedding
+        if self._decoder is not None:
+            decoder = self._decoder()
+            embedding, source = decoder.embedding, source or decoder.encode(batch)
+        else:
+            source = self.source(batch, embedding)
+        x = embedding(batch.target) * self.config.width**0.5
+        if self.config.positions.startswith("sinusoid"):
+            x = x + sinusoids(torch.arange(x.shape[1], device=x.device), self.config.width)
+        x = self.dropout(x)
+        visible = batch.target_mask.unsqueeze(1)
+        for block in self.blocks:
+            x = block(x, visible, None, block.cross.memory(source.states), source.mask)
+        return self.norm(x)
+
+    def alignment(self, decoder: InsertionDecoder) -> Float[Tensor, ""]:
+        """Return 1 - cosine between the two embeddings of a token, averaged over the vocabulary."""
+        theirs = decoder.embedding.weight.detach()
+        return 1 - nn.functional.cosine_similarity(self.embedding.weight, theirs, dim=-1).mean()
+
+
+class ScoreHead(nn.Module):
+    """One score per target position."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.score = nn.Linear(width, 1)
+
+    def forward(self, states: Float[Tensor, "batch n d"], batch: Batch) -> Float[Tensor, "batch n"]:
+        return self.score(states).squeeze(-1)
+
+
+class MatrixHead(nn.Module):
+    """A matrix of step against final position; columns come from the states of the positions.
+
+    Row t comes from the state of position t (rows="position", the paper's code) or from how many
+    steps were taken and how many are left (rows="step").
+    """
+
+    def __init__(self, width: int, rows: str):
+        super().__init__()
+        self.rows, self.scale = rows, width**-0.5
+        self.columns = nn.Linear(width, width)
+        self.position_rows = nn.Linear(width, width) if rows == "position" else None
+        self.step_rows = (
+            nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, width))
+            if rows == "step"
+            else None
+        )
+
+    def forward(
+        self, states: Float[Tensor, "batch n d"], batch: Batch
+    ) -> Float[Tensor, "batch n n"]:
+        if self.position_rows is not None:
+            rows = self.position_rows(states)
+        else:
+            rows = self.step_rows(self._steps(states, batch))
+        return (rows * self.scale) @ self.columns(states).transpose(-1, -2)
+
+    def _steps(
+        self, states: Float[Tensor, "batch n d"], batch: Batch
+    ) -> Float[Tensor, "batch n 2*d"]:
+        taken = torch.arange(states.shape[1], device=states.device).expand(len(batch), -1)
+        left = (batch.lengths.unsqueeze(1) - 1 - taken).clamp(min=0)
+        return torch.cat([sinusoids(x, states.shape[-1]) for x in (taken, left)], dim=-1)

@@ -1,0 +1,248 @@
+"""Examples -> Corpus: all ids of a split in flat arrays, small enough for millions of pairs."""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int64
+
+from voi.config import DataConfig
+from voi.data.example import Example, Regions
+from voi.errors import DataError
+from voi.tokens.codec import Codec
+from voi.tokens.ragged import ArrayWriter, Ragged, RaggedWriter
+from voi.tokens.vocabulary import UNK
+
+__all__ = ["Corpus", "CorpusReport", "Ragged", "build_corpus"]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The examples of a split in ids; at most one of `sources` and `features` is given."""
+
+    targets: Ragged  # int32
+    sources: Ragged | None = None  # int32
+    features: Ragged | None = None  # float32 [regions, f], one row per different image
+    boxes: Ragged | None = None  # float32 [regions, 4]
+    image_index: Int64[np.ndarray, " rows"] | None = None  # of `features` and `boxes`
+    origin: Int64[np.ndarray, " rows"] = None  # type: ignore[assignment]  # index of the example
+
+    def __post_init__(self) -> None:
+        if self.origin is None:  # nothing was skipped
+            object.__setattr__(self, "origin", np.arange(len(self.targets)))
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def source_lengths(self) -> Int64[np.ndarray, " rows"]:
+        """Source tokens or regions of each row; 0 where there is no source."""
+        if self.sources is not None:
+            return self.sources.lengths
+        if self.features is not None and self.image_index is not None:
+            return self.features.lengths[self.image_index]
+        return np.zeros(len(self), np.int64)
+
+
+@dataclass(frozen=True)
+class CorpusReport:
+    """What became of the examples of a split."""
+
+    num_examples: int  # before any was skipped
+    num_skipped_long: int
+    longest_source: int  # tokens or regions, skipped examples included
+    longest_target: int  # tokens
+    unknown_sources: float  # share of source tokens that are unknown
+    unknown_targets: float  # share of target tokens that are unknown
+
+    def __str__(self) -> str:
+        kept = f"{self.num_examples - self.num_skipped_long:,} of {self.num_examples:,} examples"
+        lengths = f"longest source {self.longest_source}, longest target {self.longest_target}"
+        return f"{kept} used, {lengths}, {self.unknown_targets:.2%} of target tokens unknown"
+
+
+def build_corpus(
+    examples: Sequence[Example], codec: Codec, config: DataConfig, folder: Path | None = None
+) -> tuple[Corpus, CorpusReport]:
+    """Return the ids of all examples, in memory or mapped from files in `folder`.
+
+    Targets, and sources where they are text, must have at least one token: a pair without a
+    source says so by `source = None`. Either every example of a split has a text, or every one
+    has regions, or none has a source. Examples over the length limits of `config` are an error
+    or are skipped, as `config.long_examples` says.
+    """
+    with ExitStack() as stack:
+        builder = _Builder(codec, config, folder, stack)
+        for index in range(len(examples)):
+            builder.add(index, examples[index])
+        return builder.finish(len(examples))
+
+
+@dataclass
+class _Longest:
+    """The longest of some lengths, and those above a limit."""
+
+    name: str
+    limit: int
+    length: int = 0
+    example: int = 0
+    num_over: int = 0
+
+    def add(self, length: int, index: int) -> bool:
+        """Return whether the length is within the limit."""
+        if length > self.length:
+            self.length, self.example = length, index
+        self.num_over += length > self.limit
+        return length <= self.limit
+
+    def problem(self, num_examples: int) -> str:
+        are = "is" if self.num_over == 1 else "are"
+        return (
+            f"{self.num_over} of {num_examples} examples {are} longer than "
+            f"data.{self.name}={self.limit} (longest {self.length}, example {self.example})"
+        )
+
+
+@dataclass
+class _Builder:
+    """Writes examples one by one; what it writes to is removed again by `stack` after an error."""
+
+    codec: Codec
+    config: DataConfig
+    folder: Path | None
+    stack: ExitStack
+    kind: type | None = None  # of all sources
+    num_skipped: int = 0
+    num_unknown: list[int] = field(default_factory=lambda: [0, 0])  # in sources, in targets
+
+    def __post_init__(self) -> None:
+        self.source_limit = _Longest("max_source_length", self.config.max_source_length)
+        self.target_limit = _Longest("max_target_length", self.config.max_target_length)
+        self.targets = self._writer("int32", "targets")
+        self.origin = ArrayWriter("int64", self.folder and self.folder / "origin.int64")
+        self.stack.callback(self.origin.close)
+        self.sources: RaggedWriter | None = None
+        self.images: _Images | None = None
+
+    def _writer(self, dtype: str, name: str, width: int = 0) -> RaggedWriter:
+        return self.stack.enter_context(RaggedWriter(dtype, self.folder, name, width))
+
+    def add(self, index: int, example: Example) -> None:
+        encoded = self.codec.encode(example)
+        source = example.source if encoded.source is None else encoded.source
+        self._check(index, example, encoded.target, source)
+        size = len(source.features) if isinstance(source, Regions) else len(source or ())
+        fits = self.source_limit.add(size, index)
+        if not (self.target_limit.add(len(encoded.target), index) and fits):
+            self.num_skipped += 1
+            return
+        self.targets.append(encoded.target)
+        self.origin.extend([index])
+        self.num_unknown[1] += encoded.target.count(UNK)
+        if encoded.source is not None:
+            self._add_text(encoded.source)
+        elif isinstance(example.source, Regions):
+            self._add_regions(index, example.source)
+
+    def _check(self, index: int, example: Example, target: list[int], source: object) -> None:
+        kind = type(example.source)
+        self.kind = self.kind or kind
+        if kind is not self.kind:
+            raise DataError(
+                f"example {index} has a source of type {kind.__name__}, the examples before it of "
+                f"type {self.kind.__name__}: give all examples of a split the same kind of source"
+            )
+        for name, tokens in (("target", target), ("source", source)):
+            if tokens == []:
+                raise DataError(
+                    f"example {index} has a {name} without tokens "
+                    f"({getattr(example, name)!r}): remove the example or fill it in"
+                )
+
+    def _add_text(self, source: list[int]) -> None:
+        self.sources = self.sources or self._writer("int32", "sources")
+        self.sources.append(source)
+        self.num_unknown[0] += source.count(UNK)
+
+    def _add_regions(self, index: int, regions: Regions) -> None:
+        if self.images is None:
+            width = regions.features.shape[1]
+            features = self._writer("float32", "features", width)
+            boxes = self._writer("float32", "boxes", 4)
+            rows = ArrayWriter("int64", self.folder and self.folder / "image_index.int64")
+            self.stack.callback(rows.close)
+            self.images = _Images(width, features, boxes, rows)
+        self.images.add(index, regions)
+
+    def finish(self, num_examples: int) -> tuple[Corpus, CorpusReport]:
+        limits = (self.source_limit, self.target_limit)
+        if self.num_skipped and self.config.long_examples == "error":
+            problems = [limit.problem(num_examples) for limit in limits if limit.num_over]
+            raise DataError(
+                f"{', '.join(problems)}: raise the limit or set data.long_examples=skip"
+            )
+        if self.num_skipped == num_examples:
+            raise DataError(
+                f"no examples are left: {self.num_skipped} of {num_examples} are over the limits"
+            )
+        corpus = self._corpus()
+        return corpus, CorpusReport(
+            num_examples=num_examples,
+            num_skipped_long=self.num_skipped,
+            longest_source=self.source_limit.length,
+            longest_target=self.target_limit.length,
+            unknown_sources=_share(self.num_unknown[0], corpus.sources),
+            unknown_targets=_share(self.num_unknown[1], corpus.targets),
+        )
+
+    def _corpus(self) -> Corpus:
+        images = self.images
+        return Corpus(
+            targets=self.targets.finish(),
+            sources=self.sources.finish() if self.sources else None,
+            features=images.features.finish() if images else None,
+            boxes=images.boxes.finish() if images else None,
+            image_index=images.rows.finish() if images else None,
+            origin=self.origin.finish(),
+        )
+
+
+def _share(num_unknown: int, tokens: Ragged | None) -> float:
+    return num_unknown / max(1, len(tokens.values)) if tokens else 0.0
+
+
+@dataclass
+class _Images:
+    """Regions of images, each image once: captions of one image share its row."""
+
+    width: int
+    features: RaggedWriter
+    boxes: RaggedWriter
+    rows: ArrayWriter
+    known: dict[bytes, int] = field(default_factory=dict)
+
+    def add(self, index: int, regions: Regions) -> None:
+        width = regions.features.shape[1]
+        if width != self.width:
+            raise DataError(
+                f"example {index} has region features of width {width}, the examples before it of "
+                f"width {self.width}: extract all features with the same network"
+            )
+        if not len(regions.features):
+            raise DataError(f"example {index} is an image without regions: remove the example")
+        key = _digest(regions)
+        if key not in self.known:
+            self.known[key] = len(self.known)
+            self.features.append(regions.features)
+            self.boxes.append(regions.boxes)
+        self.rows.extend([self.known[key]])
+
+
+def _digest(regions: Regions) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (regions.features, regions.boxes):
+        digest.update(np.ascontiguousarray(part, np.float32).tobytes())
+    return digest.digest()

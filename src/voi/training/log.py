@@ -1,0 +1,57 @@
+"""The metrics log of a run: JSON lines, and TensorBoard where it is installed."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from voi.atomic import write_text
+from voi.errors import CheckpointError
+
+
+class MetricsLog:
+    """Appends one JSON object per line to metrics.jsonl."""
+
+    def __init__(self, run: Path, from_step: int = 0):
+        self.path = run / "metrics.jsonl"
+        self._forget_after(from_step)
+        self._board = _tensorboard(run / "tensorboard", from_step)
+
+    def _forget_after(self, step: int) -> None:
+        """Drop lines written after the checkpoint that training goes on from."""
+        if self.path.is_file():
+            kept = [line for line in _whole_lines(self.path) if json.loads(line)["step"] <= step]
+            write_text(self.path, "".join(kept))
+
+    def write(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
+        """Append a line; `kind` is "train" or "valid"."""
+        line = json.dumps({"kind": kind, "step": step, **values}, ensure_ascii=False)
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            raise CheckpointError(f"cannot write {self.path}: {error}") from error
+        if self._board is not None:
+            for name, value in values.items():
+                if isinstance(value, int | float):
+                    self._board.add_scalar(f"{kind}/{name}", value, step)
+
+    def close(self) -> None:
+        if self._board is not None:
+            self._board.close()
+
+
+def _whole_lines(path: Path) -> list[str]:
+    """Return the lines that were written completely; a kill may have cut the last one."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [line for line in lines if line.endswith("\n")]
+
+
+def _tensorboard(folder: Path, from_step: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    return SummaryWriter(str(folder), purge_step=from_step + 1)  # type: ignore[no-untyped-call]

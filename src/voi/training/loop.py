@@ -1,0 +1,300 @@
+"""The training loop: phases, batches, validation, checkpoints, and an exact way back into them."""
+
+import dataclasses
+import math
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from voi import checkpoint
+from voi.batch import Batch, collate, make_batches
+from voi.config import Experiment, Phase
+from voi.errors import VoiError
+from voi.networks import Networks
+from voi.objective import entropy
+from voi.orders import OrderGenerator, make_orders
+from voi.tokens import Codec, Corpus
+from voi.training.log import MetricsLog
+from voi.training.optimiser import Optimiser
+from voi.training.schedule import entropy_weight, rate_factor
+from voi.training.update import Scored, Update, Updated
+
+
+class TrainingError(VoiError):
+    """Training cannot go on; the message names the batch."""
+
+
+@dataclass
+class Progress:
+    """Where training stands. Together with weights, moments and generators it is the whole state."""
+
+    step: int = 0  # updates since the start of the run
+    phase: int = 0
+    phase_step: int = 0
+    epoch: int = 0  # of the phase
+    position: int = 0  # batches taken of the epoch
+    best: float = -math.inf  # validation score
+    seconds: float = 0.0
+    window: dict[str, float] = field(default_factory=dict)  # sums since the last log line
+
+
+class Watcher(Protocol):
+    """Is told how training goes: a progress bar, or nothing."""
+
+    def trained(self, progress: Progress, total: int, values: Mapping[str, float]) -> None: ...
+
+    def validated(self, progress: Progress, values: Mapping[str, float]) -> None: ...
+
+    def said(self, message: str) -> None: ...
+
+
+class Trainer:
+    """Trains the networks of one run folder.
+
+    `validate` maps the networks to named values, of which "score" chooses the best checkpoint.
+    `distance` maps a scored batch to its distance from the known best orders, or None.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        networks: Networks,
+        corpus: Corpus,
+        codec: Codec,
+        run: Path,
+        *,
+        validate: Callable[[Networks], Mapping[str, float]],
+        distance: Callable[[Scored], float | None],
+        watcher: Watcher,
+        region_size: int = 0,
+    ):
+        self.experiment, self.config = experiment, experiment.training
+        self.networks = networks.to(self.config.device)
+        self.corpus, self.codec, self.run_folder = corpus, codec, run
+        self.validate, self.distance, self.watcher = validate, distance, watcher
+        self.region_size = region_size
+        self.progress = Progress()
+        self.decoder_optimiser = Optimiser(
+            networks.decoder, self.config.decoder_betas, self.config.clip
+        )
+        self.order_optimiser = Optimiser(networks.orders, self.config.order_betas, self.config.clip)
+        self.totals = [self._phase_steps(phase) for phase in self.config.phases]
+        self._stopping: str | None = None
+        if self.config.compile:
+            for module in networks.modules():
+                if isinstance(module, nn.ModuleList):
+                    for block in module:
+                        block.compile()
+
+    @property
+    def total(self) -> int:
+        """Updates of the whole run."""
+        return sum(self.totals)
+
+    def run(self) -> bool:
+        """Train until the last phase ends or a signal comes; return whether training is finished."""
+        log = MetricsLog(self.run_folder, self.progress.step)
+        try:
+            with self._signals():
+                while self.progress.phase < len(self.config.phases) and not self._stopping:
+                    self._run_phase(log)
+                self._save()
+        finally:
+            log.close()
+        return self.progress.phase == len(self.config.phases)
+
+    @property
+    def stopped_by(self) -> str | None:
+        """The signal that ended the run early."""
+        return self._stopping
+
+    def _run_phase(self, log: MetricsLog) -> None:
+        progress, phase = self.progress, self.config.phases[self.progress.phase]
+        total = self.totals[progress.phase]
+        update = self._start_phase(phase)
+        batches = self._batches(phase)
+        started = time.monotonic() - progress.seconds
+        while progress.phase_step < total and not self._stopping:
+            group = [next(batches) for _ in range(phase.accumulate)]
+            factor = rate_factor(phase, progress.phase_step, total)
+            beta = entropy_weight(phase, progress.phase_step, total)
+            updated = update(group, progress.phase_step, factor, beta)
+            self._check(updated, group)
+            progress.step += 1
+            progress.phase_step += 1
+            progress.seconds = time.monotonic() - started
+            self._after(updated, beta, factor, log)
+        if progress.phase_step == total:
+            self._end_phase()
+
+    def _start_phase(self, phase: Phase) -> Update:
+        """Return what updates the networks in a phase, with its orders and what it shares."""
+        orders: nn.Module = self.networks.orders
+        if phase.order:
+            counts = torch.tensor(self.codec.vocabulary.counts)
+            made = make_orders(phase.order, self.experiment.order, counts, self.region_size)
+            orders = made.to(self.config.device)
+        if isinstance(orders, OrderGenerator) and phase.share:
+            orders.share(self.networks.decoder)
+        return Update(
+            self.experiment,
+            phase,
+            self.networks,
+            orders,
+            self.decoder_optimiser,
+            self.order_optimiser,
+        )
+
+    def _end_phase(self) -> None:
+        """Part what was shared and stand at the start of the next phase."""
+        if isinstance(self.networks.orders, OrderGenerator):
+            self.networks.orders.separate()
+        progress = self.progress
+        progress.phase += 1
+        progress.phase_step = progress.epoch = progress.position = 0
+
+    def _after(self, updated: Updated, beta: float, factor: float, log: MetricsLog) -> None:
+        """Log, validate and checkpoint where it is time to."""
+        progress, config = self.progress, self.config
+        window = progress.window
+        sums = {"loss": updated.loss, "reward": updated.reward, "tokens": updated.num_tokens}
+        sums |= {"decoder_norm": updated.decoder_norm, "order_norm": updated.order_norm, "steps": 1}
+        for name, value in sums.items():
+            window[name] = window.get(name, 0.0) + value
+        is_last = progress.step == self.total
+        if progress.step % config.log_every == 0 or is_last:
+            values = self._log_values(updated, beta, factor)
+            log.write("train", progress.step, values)
+            self.watcher.trained(progress, self.total, values)
+            progress.window = {"since": progress.seconds}
+        if progress.step % config.validate_every == 0 or is_last:
+            self._validate(log)
+        if progress.step % config.checkpoint_every == 0 and not is_last:
+            self._save()
+
+    def _log_values(self, updated: Updated, beta: float, factor: float) -> dict[str, float]:
+        window, scored = self.progress.window, updated.scored
+        elapsed = max(self.progress.seconds - window.get("since", 0.0), 1e-9)
+        means = {
+            name: window[name] / window["steps"]
+            for name in ("loss", "reward", "decoder_norm", "order_norm")
+        }
+        distance = self.distance(scored)
+        return {
+            "phase": self.progress.phase,
+            **means,
+            "entropy": entropy(scored.q, scored.orders).mean().item(),
+            **({} if distance is None else {"distance": distance}),
+            "beta": beta,
+            "rate_factor": factor,
+            "tokens_per_second": window["tokens"] / elapsed,
+            "seconds": self.progress.seconds,
+        }
+
+    def _validate(self, log: MetricsLog) -> None:
+        self.networks.eval()
+        with torch.random.fork_rng(), torch.no_grad():
+            torch.manual_seed(self.config.seed)
+            values = self.validate(self.networks)
+        log.write("valid", self.progress.step, values)
+        self.watcher.validated(self.progress, values)
+        if values["score"] > self.progress.best:
+            self.progress.best = values["score"]
+            self._save("best")
+
+    def _check(self, updated: Updated, batches: list[Batch]) -> None:
+        values = (updated.loss, updated.decoder_norm, updated.order_norm)
+        if not all(map(math.isfinite, values)):
+            rows = [row for batch in batches if batch.rows is not None for row in batch.rows.tolist()]
+            examples = self.corpus.origin[rows].tolist()
+            raise TrainingError(
+                f"step {self.progress.step + 1}: loss {values[0]:g}, gradient norms {values[1]:g} "
+                f"and {values[2]:g}, on training examples {examples}; lower the learning rates or "
+                f"look at these examples, then continue with --resume"
+            )
+
+    def _batches(self, phase: Phase) -> Iterator[Batch]:
+        """Yield batches from where the phase stands, epoch after epoch."""
+        progress = self.progress
+        while True:
+            rows = self._epoch(phase, progress.phase, progress.epoch)
+            while progress.position < len(rows):
+                batch = collate(self.corpus, rows[progress.position]).to(self.config.device)
+                progress.position += 1
+                yield batch
+            progress.epoch += 1
+            progress.position = 0
+
+    def _epoch(self, phase: Phase, number: int, epoch: int) -> list[np.ndarray]:
+        rng = np.random.default_rng([self.config.seed, number, epoch])
+        lengths = self.corpus.targets.lengths, self.corpus.source_lengths
+        return make_batches(*lengths, phase.batch_size, phase.max_tokens, rng)
+
+    def _phase_steps(self, phase: Phase) -> int:
+        if phase.steps:
+            return phase.steps
+        per_epoch = len(self._epoch(phase, 0, 0)) / phase.accumulate
+        return max(1, math.ceil(phase.epochs * per_epoch))
+
+    def _save(self, name: str = "last") -> None:
+        """Write a checkpoint of this step, point to it, and remove the one that fell out of use."""
+        folder = self.run_folder / "checkpoints" / f"step-{self.progress.step:08d}"
+        if not folder.exists() or name == "last":
+            checkpoint.save(
+                folder, self.experiment, self.codec, self.networks, self.region_size, self._state()
+            )
+        checkpoint.point(self.run_folder, name, folder)
+        kept = {checkpoint.pointed(self.run_folder, kind) for kind in ("last", "best")}
+        for old in folder.parent.glob("step-*"):
+            if old not in kept:
+                shutil.rmtree(old)
+
+    def _state(self) -> checkpoint.TrainingState:
+        tensors: dict[str, Tensor] = {"random.cpu": torch.get_rng_state()}
+        if torch.cuda.is_available():
+            for i, state in enumerate(torch.cuda.get_rng_state_all()):
+                tensors[f"random.cuda.{i}"] = state
+        for name, optimiser in self._optimisers().items():
+            tensors |= {f"{name}.{key}": tensor for key, tensor in optimiser.tensors().items()}
+        return checkpoint.TrainingState(dataclasses.asdict(self.progress), tensors)
+
+    def _optimisers(self) -> dict[str, Optimiser]:
+        return {"decoder": self.decoder_optimiser, "order": self.order_optimiser}
+
+    def restore(self, state: checkpoint.TrainingState) -> None:
+        """Stand where a checkpoint of this run stood; the weights are loaded already."""
+        self.progress = Progress(**state.values)
+        torch.set_rng_state(state.tensors["random.cpu"])
+        for name, optimiser in self._optimisers().items():
+            prefix = f"{name}."
+            optimiser.load(
+                {k.removeprefix(prefix): x for k, x in state.tensors.items() if k.startswith(prefix)}
+            )
+        cuda = [x for key, x in sorted(state.tensors.items()) if key.startswith("random.cuda.")]
+        if cuda and torch.cuda.is_available():
+            torch.cuda.set_rng_state_all(cuda)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Let Ctrl-C and SIGTERM end the run after the current step."""
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            self._stopping = signal.Signals(number).name
+            self.watcher.said(f"{self._stopping}: saving after this step")
+
+        old = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)

@@ -1,0 +1,41 @@
+"""Adam for one network, its gradient clipped, its state as named tensors."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+
+class Optimiser:
+    """Moves a network's parameters; a network without any is left alone."""
+
+    def __init__(self, network: nn.Module, betas: tuple[float, float], clip: float):
+        self.parameters = [p for p in network.parameters() if p.requires_grad]
+        self.clip = clip
+        self.adam = torch.optim.Adam(self.parameters or [torch.zeros(0)], betas=betas, fused=True)
+
+    def step(self, rate: float) -> float:
+        """Apply the gradients at a learning rate, clear them, and return their norm."""
+        self.adam.param_groups[0]["lr"] = rate
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip or float("inf"))
+        if torch.isfinite(norm):
+            self.adam.step()
+        self.clear()
+        return norm.item()
+
+    def clear(self) -> None:
+        """Forget the gradients."""
+        self.adam.zero_grad(set_to_none=True)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return step counts and moments by parameter number and name."""
+        states = self.adam.state_dict()["state"]
+        return {f"{i}.{name}": x for i, state in states.items() for name, x in state.items()}
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Restore what `tensors` returned."""
+        states: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in tensors.items():
+            number, _, name = key.partition(".")
+            states.setdefault(int(number), {})[name] = tensor
+        self.adam.load_state_dict({**self.adam.state_dict(), "state": states})

@@ -1,0 +1,153 @@
+"""One update of both networks: sample orders, score them, learn from the scores."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from voi.batch import Batch
+from voi.config import Experiment, Phase
+from voi.decoder import InsertionDecoder, StepLogProbs
+from voi.networks import Networks
+from voi.objective import advantages, decoder_loss, order_loss, ppo_loss
+from voi.orders import OrderGenerator
+from voi.training.optimiser import Optimiser
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A batch, the orders sampled for it, and what the decoder makes of them."""
+
+    batch: Batch
+    q: Distribution
+    orders: Int[Tensor, "K batch n"]
+    terms: StepLogProbs
+
+
+@dataclass(frozen=True)
+class Updated:
+    """What an update did; `scored` is its last batch."""
+
+    scored: Scored
+    loss: float  # nats per token, unsmoothed
+    reward: float  # log p(y, z | x), nats per target
+    num_tokens: int
+    decoder_norm: float
+    order_norm: float
+
+
+class Update:
+    """Runs updates under one phase of an experiment."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        phase: Phase,
+        networks: Networks,
+        orders: nn.Module,
+        decoder_optimiser: Optimiser,
+        order_optimiser: Optimiser,
+    ):
+        self.experiment, self.phase = experiment, phase
+        self.decoder: InsertionDecoder = networks.decoder
+        self.orders = orders
+        self.decoder_optimiser, self.order_optimiser = decoder_optimiser, order_optimiser
+        has_parameters = any(p.requires_grad for p in orders.parameters())
+        self.orders_learn = has_parameters and not phase.freeze_orders
+        self.uses_ppo = experiment.objective.estimator == "ppo"
+
+    def __call__(
+        self, batches: Iterable[Batch], step: int, factor: float, entropy_weight: float
+    ) -> Updated:
+        """Return what one update at a step of the phase did, from one or more batches."""
+        decoder_learns, orders_learn = self._turns(step)
+        self.decoder.train(decoder_learns)
+        self.orders.train(orders_learn and not self.uses_ppo)  # PPO compares: no dropout
+        parts = [
+            self._accumulate(batch, decoder_learns, orders_learn, entropy_weight)
+            for batch in batches
+        ]
+        norms = [0.0, 0.0]
+        if decoder_learns:
+            norms[0] = self.decoder_optimiser.step(self.phase.decoder_rate * factor)
+        if orders_learn and self.uses_ppo:
+            norms[1] = self._ppo(parts, factor, entropy_weight)
+        elif orders_learn:
+            norms[1] = self.order_optimiser.step(self.phase.order_rate * factor)
+        return _summary(parts, norms)
+
+    def _turns(self, step: int) -> tuple[bool, bool]:
+        """Return which networks learn at a step: both, or one after the other by turns."""
+        decoder_steps, order_steps = self.phase.alternate
+        if not self.orders_learn or not (decoder_steps or order_steps):
+            return True, self.orders_learn
+        is_decoders = step % (decoder_steps + order_steps) < decoder_steps
+        return is_decoders, not is_decoders
+
+    def _accumulate(
+        self, batch: Batch, decoder_learns: bool, orders_learn: bool, entropy_weight: float
+    ) -> Scored:
+        """Add one batch's gradients and return its scored orders."""
+        config = self.experiment.objective
+        with self._precision(batch):
+            with torch.set_grad_enabled(decoder_learns):
+                source = self.decoder.encode(batch)
+            with torch.set_grad_enabled(orders_learn):
+                q = self.orders(batch, source)
+            orders = q.sample(torch.Size([self.phase.num_orders]))
+            with torch.set_grad_enabled(decoder_learns):
+                terms = self.decoder.step_log_probs(batch, orders, source)
+            loss = torch.zeros((), device=orders.device)
+            if decoder_learns:
+                loss = loss + decoder_loss(terms, config.label_smoothing)
+            if orders_learn and not self.uses_ppo:
+                loss = loss + order_loss(q, orders, terms.joint, entropy_weight, config)
+                loss = loss + self._alignment()
+        if loss.requires_grad:
+            (loss / self.phase.accumulate).backward()
+        return Scored(batch, q, orders, terms)
+
+    def _alignment(self) -> Float[Tensor, ""] | float:
+        """Return the weighted distance between the two token embeddings, if a phase asks for it."""
+        if not self.phase.align or not isinstance(self.orders, OrderGenerator):
+            return 0.0
+        return self.phase.align * self.orders.alignment(self.decoder)
+
+    def _ppo(self, parts: list[Scored], factor: float, entropy_weight: float) -> float:
+        """Take the inner steps of PPO on orders that were scored before; return the last norm."""
+        config, norm = self.experiment.objective, 0.0
+        fixed = []
+        for part in parts:
+            old = part.q.log_prob(part.orders).detach()
+            fixed.append((part, old, advantages(part.terms.joint, old, entropy_weight, config)))
+        for _ in range(config.ppo_steps):
+            for part, old, gain in fixed:
+                with self._precision(part.batch):
+                    q = self.orders(part.batch, None)
+                    loss = ppo_loss(q, part.orders, gain, old, entropy_weight, config)
+                    loss = loss + self._alignment()
+                (loss / self.phase.accumulate).backward()
+            norm = self.order_optimiser.step(self.phase.order_rate * factor)
+            self.decoder_optimiser.clear()
+        return norm
+
+    def _precision(self, batch: Batch) -> torch.autocast:
+        is_low = self.experiment.training.precision == "bfloat16"
+        return torch.autocast(batch.target.device.type, torch.bfloat16, enabled=is_low)
+
+
+def _summary(parts: list[Scored], norms: list[float]) -> Updated:
+    num_tokens = sum(int((part.batch.lengths + 1).sum()) for part in parts)
+    num_examples = sum(len(part.batch) for part in parts)
+    total = sum(part.terms.joint.detach().mean(0).sum().item() for part in parts)
+    return Updated(
+        scored=parts[-1],
+        loss=-total / num_tokens,
+        reward=total / num_examples,
+        num_tokens=num_tokens,
+        decoder_norm=norms[0],
+        order_norm=norms[1],
+    )

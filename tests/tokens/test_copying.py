@@ -1,0 +1,50 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voi.data.example import Example
+from voi.tokens.codec import build_codec
+from voi.tokens.vocabulary import UNK
+
+word = st.sampled_from(["the", "call", "foo", "bar", "baz", "<copy:0>", "<unk>"])
+sentence = st.lists(word, min_size=1, max_size=12)
+train = [Example("call the call", "the"), Example("call foo the", "foo")]
+
+
+@given(sentence, sentence)
+def test_words_of_the_source_are_written_back_exactly(source, target):
+    codec = build_codec({"copy": True}, train)
+    example = Example(" ".join(source), " ".join(target))
+    encoded = codec.encode(example)
+    known = {*codec.vocabulary.words[20:], *source}
+    expected = [token if token in known else "<unk>" for token in target]
+    assert codec.decode(encoded.target, example.source) == expected
+    assert [number == UNK for number in encoded.target] == [token not in known for token in target]
+    assert UNK not in encoded.source
+
+
+def test_the_same_word_is_the_same_token_on_both_sides():
+    codec = build_codec({"copy": True}, train)
+    encoded = codec.encode(Example("x the y x", "y x"))
+    first, the, second, again = encoded.source
+    assert encoded.target == [second, first]
+    assert first == again != the
+    assert codec.vocabulary.tokens([first, second]) == ["<copy:0>", "<copy:1>"]
+
+
+def test_rare_words_of_the_training_split_are_copied_and_counted():
+    # joint counts: call 3, the 3, foo 2
+    codec = build_codec({"copy": True, "min_count": 3, "num_copies": 2}, train)
+    assert codec.vocabulary.words[6:] == ("call", "the")
+    assert codec.encode(train[1]).target == [4]
+    assert codec.vocabulary.counts == (0, 0, 0, 0, 1, 0, 0, 1)
+
+
+def test_words_beyond_the_reserved_tokens_stay_unknown():
+    codec = build_codec({"copy": True, "num_copies": 1}, train)
+    assert codec.encode(Example("x y", "y x")).target == [UNK, 4]
+
+
+def test_a_copy_without_its_word_is_unknown():
+    codec = build_codec({"copy": True, "num_copies": 2}, train)
+    assert codec.decode([4, 5], "x the") == ["x", "<unk>"]
+    assert codec.decode([4], None) == ["<unk>"]
