@@ -1,9 +1,9 @@
 import pytest
 import torch
-from enumeration import all_orders
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enumeration import all_orders
 from voi.permutation import (
     from_matrix,
     from_slots,
@@ -16,8 +16,10 @@ from voi.permutation import (
 )
 
 SIZES = range(6)
-orders = st.integers(0, 30).flatmap(lambda n: st.permutations(range(n))).map(
-    lambda z: torch.tensor(z, dtype=torch.int64)
+orders = (
+    st.integers(0, 30)
+    .flatmap(lambda n: st.permutations(range(n)))
+    .map(lambda z: torch.tensor(z, dtype=torch.int64))
 )
 
 

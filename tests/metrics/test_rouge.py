@@ -2,8 +2,8 @@ import gzip
 
 import pytest
 from rouge_score import rouge_scorer
-from shared_data import shared_data
 
+from shared_data import shared_data
 from voi.metrics import rouge
 
 KINDS = ["rouge1", "rouge2", "rougeL"]

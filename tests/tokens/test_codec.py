@@ -63,6 +63,8 @@ def test_lowercase():
     [
         ({"knd": "words"}, 'did you mean "data.tokens.kind"'),
         ({"kind": "word"}, 'did you mean "words"'),
+        ({"kind": "bpe", "copy": True}, "copies whole words"),
+        ({"kind": "bpe", "max_size": 9}, "set data.tokens.size"),
         ({"min_count": 0}, "data.tokens.min_count must be at least 1, got 0"),
         ({"num_copies": 0}, "data.tokens.num_copies"),
         ({"lowercase": 1}, "data.tokens.lowercase must be of type bool"),

@@ -1,6 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared_data import shared_data
 from voi.data.example import Example
 from voi.tokens.codec import build_codec
 from voi.tokens.vocabulary import UNK
@@ -48,3 +49,37 @@ def test_a_copy_without_its_word_is_unknown():
     codec = build_codec({"copy": True, "num_copies": 2}, train)
     assert codec.decode([4, 5], "x the") == ["x", "<unk>"]
     assert codec.decode([4], None) == ["<unk>"]
+
+
+def django(split):
+    sources, targets = (
+        shared_data("django", f"{split}.{side}").read_text("utf-8").split("\n")[:-1]
+        for side in ("src", "tgt")
+    )
+    return [Example(*pair) for pair in zip(sources, targets, strict=True)]
+
+
+def reachable(codec, test):
+    encoded = [codec.encode(example) for example in test]
+    for example, ids in zip(test, encoded, strict=True):
+        if UNK not in ids.target:
+            text = codec.text(codec.decode(ids.target, example.source))
+            assert text == " ".join(example.target.split())
+    return sum(UNK not in ids.target for ids in encoded) / len(test)
+
+
+def test_copying_makes_django_reachable():
+    # The released code of the paper drops long pairs and lists 9,413 words. Counted by other
+    # means: 52 % of the test targets hold a word outside that list, and with the words of their
+    # source 94 % of the test targets can be written.
+    test = django("test")
+    train = [
+        pair
+        for pair in django("train")
+        if len(pair.source.split()) <= 70 and len(pair.target.split()) <= 50
+    ]
+    assert (len(train), len(test)) == (15939, 1801)
+    codec = build_codec({}, train)
+    assert len(codec.vocabulary) == 9413 + 4
+    assert round(reachable(codec, test), 2) == 0.48
+    assert round(reachable(build_codec({"copy": True}, train), test), 2) == 0.94

@@ -28,3 +28,7 @@ def test_romanian_letters():
     # both encodings of s and t: cedilla (U+015F, U+0163) and comma below (U+0219, U+021B)
     assert without_diacritics("ăâîşșţțĂÂÎŞȘŢȚ") == "aaissttAAISSTT"
     assert without_diacritics("한국어 plain") == "한국어 plain"
+
+
+def test_a_lone_mark_is_no_token():
+    assert Folded(Words(), strip_diacritics=True).source_tokens("a \u0301 b") == ["a", "b"]

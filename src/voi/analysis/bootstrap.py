@@ -8,7 +8,9 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-Values: TypeAlias = Sequence[float] | Shaped[np.ndarray, " _"] | Shaped[Tensor, " _"]
+Values: TypeAlias = (
+    Sequence[float] | Sequence[int] | Shaped[np.ndarray, " _"] | Shaped[Tensor, " _"]
+)
 
 CHUNK_DRAWS = 1 << 20  # resampled indices held at once
 

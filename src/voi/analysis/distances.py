@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Float, Int, Integer, Shaped
 from torch import Tensor
 
-Orders: TypeAlias = Sequence[Any] | Shaped[np.ndarray, "... _"] | Shaped[Tensor, "... _"]
-Lengths: TypeAlias = int | Sequence[Any] | Shaped[np.ndarray, "..."] | Shaped[Tensor, "..."]
+Orders: TypeAlias = Sequence[Any] | Shaped[np.ndarray, "..."] | Shaped[Tensor, "..."]
+Lengths: TypeAlias = int | Orders
 Scores: TypeAlias = float | Float[np.ndarray, "..."]
 Kernel: TypeAlias = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -47,7 +47,7 @@ def normalized_levenshtein(w: Orders, z: Orders, lengths: Lengths | None = None)
 
 
 def order_rank_correlation(w: Orders, z: Orders, lengths: Lengths | None = None) -> Scores:
-    """Return Spearman's correlation of two orders, between -1 (reversed) and 1 (equal).
+    """Return Spearman's correlation of two orders, between -1 (z_t = n - 1 - w_t) and 1 (equal).
 
     ORC(w, z) = 1 - 6 sum_t (w_t - z_t)^2 / (n^3 - n)   (docs/orders.md, "Order rank correlation")
 
@@ -66,7 +66,7 @@ def order_rank_correlation(w: Orders, z: Orders, lengths: Lengths | None = None)
 
 
 def kendall_tau(w: Orders, z: Orders, lengths: Lengths | None = None) -> Scores:
-    """Return Kendall's tau of two orders, between -1 (reversed) and 1 (equal).
+    """Return Kendall's tau of two orders, between -1 (z_t = n - 1 - w_t) and 1 (equal).
 
     tau(w, z) = 1 - 4 D / (n^2 - n), D the number of pairs s < t that w and z arrange differently
                                                                 (docs/orders.md, "Kendall's tau")

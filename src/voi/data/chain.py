@@ -65,8 +65,8 @@ class Chain:
     def known_orders(self, example: Example) -> tuple[tuple[int, ...], ...]:
         """Return the one order that follows the chain from the end that the source names.
 
-        >>> Chain(positions=3).known_orders(Example("from-right a b c", "A B C"))
-        ((2, 1, 0),)
+        >>> Chain(positions=6).known_orders(Example("from-right a b c d e f", "A B C D E F"))
+        ((5, 4, 3, 2, 1, 0),)
         """
         flag = str(example.source).partition(" ")[0]
         if flag not in _FLAGS:

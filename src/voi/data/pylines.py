@@ -34,7 +34,7 @@ class PyLines:
     """
 
     max_tokens: int = 30  # longest target
-    files: int = 100  # of the library that are read
+    files: int = 80  # of the library that are read
     seed: int = 0
     train: int = 10000  # at most
     valid: int = 500

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from voi.permutation import Neighbours
 from voi.tokens.vocabulary import PAD, START
@@ -43,7 +44,12 @@ def word_terms(
     chosen, log_partition = _ChosenWord.apply(hidden, weight, words)
     producible = weight.sum(0) - weight[list(NEVER_PRODUCED)].sum(0)
     mean_weight = producible / (weight.shape[0] - len(NEVER_PRODUCED))
-    return WordTerms(chosen - log_partition, (hidden @ mean_weight).float() - log_partition)
+    return WordTerms(chosen - log_partition, _precise(hidden @ mean_weight) - log_partition)
+
+
+def _precise(x: Tensor) -> Tensor:
+    """Return x in float32 or finer: sums of many probabilities need more than bfloat16."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 class _ChosenWord(torch.autograd.Function):
@@ -59,8 +65,8 @@ class _ChosenWord(torch.autograd.Function):
         chosen, partition, logits = [], [], hidden.new_empty(0)
         for rows, targets in zip(hidden.split(size), words.split(size), strict=True):
             logits = word_logits(rows, weight)
-            chosen.append(logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1).float())
-            partition.append(logits.float().logsumexp(-1))
+            chosen.append(_precise(logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)))
+            partition.append(_precise(logits).logsumexp(-1))
         log_partition = torch.cat(partition) if partition else hidden.new_empty(0)
         ctx.save_for_backward(hidden, weight, words, log_partition)
         ctx.size = size
@@ -68,6 +74,7 @@ class _ChosenWord(torch.autograd.Function):
         return (torch.cat(chosen) if chosen else hidden.new_empty(0)), log_partition
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         hidden, weight, words, log_partition = ctx.saved_tensors
         grad_hidden = torch.empty_like(hidden)
@@ -116,7 +123,7 @@ class SlotHead(nn.Module):
     ) -> Float[Tensor, "rows n"]:
         """Return the log-probability of the slot between the two neighbours at every step."""
         logits = queries @ keys.flatten(1, 2).transpose(-1, -2)  # [rows, n, 2 n]
-        logits = logits.float().masked_fill_(~written.repeat(1, 2), -math.inf)
+        logits = _precise(logits).masked_fill_(~written.repeat(1, 2), -math.inf)
         right_of, left_of = logits.chunk(2, dim=-1)
         slot = torch.logaddexp(
             right_of.gather(-1, neighbours.left.unsqueeze(-1)),

@@ -19,9 +19,9 @@ from voi.tokens.vocabulary import END, START
 class StepLogProbs:
     """The terms of log p(y, z | x), in nats, zero on padding."""
 
-    tokens: Float[Tensor, "K batch n+1"]  # the last term of a target is END's
-    slots: Float[Tensor, "K batch n"]
-    means: Float[Tensor, "K batch n+1"]  # mean over the vocabulary, for label smoothing
+    tokens: Float[Tensor, "K batch steps"]  # n + 1: the last term of a target is END's
+    slots: Float[Tensor, "K batch steps-1"]
+    means: Float[Tensor, "K batch steps"]  # mean over the vocabulary, for label smoothing
 
     @property
     def joint(self) -> Float[Tensor, "K batch"]:
@@ -125,10 +125,10 @@ class InsertionDecoder(nn.Module):
 
     def _token_terms(
         self,
-        states: Float[Tensor, "rows n+1 d"],
-        words: Int[Tensor, "rows n"],
+        states: Float[Tensor, "rows steps d"],
+        words: Int[Tensor, "rows steps-1"],
         lengths: Int[Tensor, " rows"],
-    ) -> tuple[Float[Tensor, "rows n+1"], Float[Tensor, "rows n+1"]]:
+    ) -> tuple[Float[Tensor, "rows steps"], Float[Tensor, "rows steps"]]:
         """Return terms of the tokens and of END, computed on real steps only."""
         real = length_mask(lengths + 1, states.shape[1])
         targets = nn.functional.pad(words, (0, 1), value=END)
@@ -139,11 +139,11 @@ class InsertionDecoder(nn.Module):
 
     def _slot_terms(
         self,
-        states: Float[Tensor, "rows n+1 d"],
-        words: Int[Tensor, "rows n"],
-        orders: Int[Tensor, "rows n"],
+        states: Float[Tensor, "rows steps d"],
+        words: Int[Tensor, "rows steps-1"],
+        orders: Int[Tensor, "rows steps-1"],
         lengths: Int[Tensor, " rows"],
-    ) -> Float[Tensor, "rows n"]:
+    ) -> Float[Tensor, "rows steps-1"]:
         real = length_mask(lengths, words.shape[1])
         if self.slots is None:
             return states.new_zeros(real.shape)

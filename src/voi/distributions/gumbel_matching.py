@@ -1,7 +1,7 @@
 """The law of the order generator: matchings of a score matrix under Gumbel noise."""
 
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,8 +21,8 @@ from voi.distributions.permanent import (
     marginals_exact,
 )
 
-Partition = Literal["bethe", "exact"]
-Sampler = Literal["assignment", "sinkhorn"]
+PARTITIONS = ("bethe", "exact")
+SAMPLERS = ("assignment", "sinkhorn")
 
 # Below this score the exponential of the Gumbel divergence stops growing, and with it the gradient.
 LOWEST_SCORE = -20.0
@@ -60,8 +60,8 @@ class GumbelMatching(OrderLaw):
         self,
         logits: Tensor,
         lengths: Tensor | None = None,
-        partition: Partition = "bethe",
-        sampler: Sampler = "assignment",
+        partition: str = "bethe",
+        sampler: str = "assignment",
         tau: float = 1.0,
         sinkhorn_iterations: int = 200,
         validate_args: bool | None = None,
@@ -157,9 +157,9 @@ class GumbelMatching(OrderLaw):
 
 
 def _check_options(partition: str, sampler: str, tau: float, sinkhorn_iterations: int) -> None:
-    if partition not in get_args(Partition):
+    if partition not in PARTITIONS:
         raise ValueError(f'partition must be "bethe" or "exact", got {partition!r}')
-    if sampler not in get_args(Sampler):
+    if sampler not in SAMPLERS:
         raise ValueError(f'sampler must be "assignment" or "sinkhorn", got {sampler!r}')
     if not tau > 0:
         raise ValueError(f"tau must be positive, got {tau}")

@@ -97,7 +97,11 @@ def log_permanent_bethe(
     n = logits.shape[-1]
     lengths = batch_lengths(lengths, logits.shape[:-2], logits)
     with torch.no_grad():
-        X = block_diagonal(finite_block(logits, lengths), lengths).double().reshape(lengths.numel(), n, n)
+        X = (
+            block_diagonal(finite_block(logits, lengths), lengths)
+            .double()
+            .reshape(lengths.numel(), n, n)
+        )
         fixed_point = _propagate(X, tolerance, max_iterations)
     found = Bethe(
         value=fixed_point.value.to(logits.dtype).reshape(lengths.shape),

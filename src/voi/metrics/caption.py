@@ -15,9 +15,6 @@ from voi.metrics.score import Score, check_inputs
 CaptionKind = Literal["caption_bleu4", "meteor", "caption_rouge_l", "cider"]
 ALL_KINDS: tuple[CaptionKind, ...] = ("caption_bleu4", "meteor", "caption_rouge_l", "cider")
 
-Values = tuple[float, Sequence[float]]
-"""The corpus value and the value of each example, on the library's scale (a perfect match is 1)."""
-
 _OPTIONS: dict[CaptionKind, str] = {
     "caption_bleu4": "order:4|reflen:closest|smooth:none",
     "meteor": "METEOR 1.5|lang:en|norm",
@@ -69,29 +66,33 @@ def _score(
         return _skipped(kind, len(words), str(error))
     return Score(
         name=kind,
-        value=100.0 * float(value),
+        value=100.0 * value,
         signature=_signature(kind),
         num_examples=len(words),
-        per_example=tuple(100.0 * float(v) for v in per_example),
+        per_example=tuple(100.0 * v for v in per_example),
     )
 
 
 def _values(
     kind: CaptionKind, words: list[str], reference_words: list[list[str]], timeout: float
-) -> Values:
+) -> tuple[float, list[float]]:
+    """Return the value of the corpus and of each example, on the library's scale."""
     if kind == "meteor":
         return meteor_values(words, reference_words, timeout)
     hypothesis_of = {i: [hypothesis] for i, hypothesis in enumerate(words)}
     references_of = dict(enumerate(reference_words))
     if kind == "caption_bleu4":
         scorer = load("pycocoevalcap.bleu.bleu").Bleu(4)
-        corpus, per_example = scorer.compute_score(references_of, hypothesis_of, verbose=0)
-        return corpus[3], per_example[3]  # orders 1, 2, 3, 4
+        corpora, examples = scorer.compute_score(references_of, hypothesis_of, verbose=0)
+        return corpora[3], examples[3]  # orders 1, 2, 3, 4
     if kind == "caption_rouge_l":
-        return load("pycocoevalcap.rouge.rouge").Rouge().compute_score(references_of, hypothesis_of)
-    if not any(reference for own in reference_words for reference in own):
-        return 0.0, [0.0] * len(words)  # the library cannot take references without any word
-    return load("pycocoevalcap.cider.cider").Cider().compute_score(references_of, hypothesis_of)
+        scorer = load("pycocoevalcap.rouge.rouge").Rouge()
+    elif not any(reference for own in reference_words for reference in own):
+        return 0.0, [0.0] * len(words)  # the library fails without a single reference word
+    else:
+        scorer = load("pycocoevalcap.cider.cider").Cider()
+    corpus, per_example = scorer.compute_score(references_of, hypothesis_of)
+    return float(corpus), per_example.tolist()
 
 
 def _signature(kind: CaptionKind) -> str:

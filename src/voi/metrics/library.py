@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.metadata
-import warnings
 from types import ModuleType
 
 from voi.errors import MissingExtraError
@@ -11,11 +10,7 @@ from voi.errors import MissingExtraError
 def load(module: str) -> ModuleType:
     """Return a module of an optional library, or say which extra brings it."""
     try:
-        with warnings.catch_warnings():
-            # Old escape sequences and deprecations in their sources are not ours to mend.
-            warnings.simplefilter("ignore", category=SyntaxWarning)
-            warnings.simplefilter("ignore", category=DeprecationWarning)
-            return importlib.import_module(module)
+        return importlib.import_module(module)
     except ModuleNotFoundError as error:
         library = module.partition(".")[0]
         raise MissingExtraError(

@@ -33,7 +33,8 @@ class SortedOrder(nn.Module):
 
     def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
         keys = self.keys(batch).masked_fill(~batch.target_mask, math.inf)  # padding stays the tail
-        return Delta(keys.argsort(dim=-1, stable=True), batch.lengths)
+        order = keys.argsort(dim=-1, stable=True)
+        return Delta(order, batch.lengths, validate_args=False)
 
 
 class LeftToRight(SortedOrder):

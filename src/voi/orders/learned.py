@@ -78,10 +78,12 @@ class OrderGenerator(nn.Module):
         logits = self.head(self.states(batch, source), batch).float()
         law = self.config.law
         if law == "plackett-luce":
-            return PlackettLuce(logits, batch.lengths)
+            return PlackettLuce(logits, batch.lengths, validate_args=False)
         if law == "matrix-plackett-luce":
-            return MatrixPlackettLuce(logits, batch.lengths)
-        return GumbelMatching(logits, batch.lengths, sampler=self.config.sampler)
+            return MatrixPlackettLuce(logits, batch.lengths, validate_args=False)
+        return GumbelMatching(
+            logits, batch.lengths, sampler=self.config.sampler, validate_args=False
+        )
 
     def states(
         self, batch: Batch, source: SourceStates | None = None

@@ -1,6 +1,7 @@
 """Text -> ids and back: vocabulary, tokenizers, copying, and whole corpora of ids."""
 
-from voi.tokens.codec import Codec, Encoded, TokensConfig, build_codec
+from voi.tokens.codec import Codec, Encoded, build_codec
+from voi.tokens.config import TokensConfig
 from voi.tokens.corpus import Corpus, CorpusReport, Ragged, build_corpus
 from voi.tokens.vocabulary import END, PAD, START, UNK, Vocabulary
 

@@ -1,36 +1,17 @@
 """Examples -> ids and back: a tokenizer and a vocabulary, stored together."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from voi.config import from_table, to_table
 from voi.data.example import Example, Source
-from voi.errors import ConfigError
+from voi.tokens.bpe import Subwords, learn_subwords, piece_counts
+from voi.tokens.config import TokensConfig, make_pretokenizer
 from voi.tokens.copying import ids_with_copies, tokens_with_copies, unknown_words
 from voi.tokens.vocabulary import END, PAD, START, Vocabulary
-from voi.tokens.words import Folded, Tokenizer, Words
-
-
-@dataclass(frozen=True)
-class TokensConfig:
-    """How text becomes tokens: the table [data.tokens]."""
-
-    kind: Literal["words"] = "words"
-    lowercase: bool = False  # both sides
-    strip_diacritics: bool = False  # of the source: Romanian ș -> s
-    min_count: int = 1  # words seen less often are unknown
-    max_size: int = 0  # words in the vocabulary; 0: all
-    copy: bool = False  # unknown target words that stand in the source are copied from it
-    num_copies: int = 16  # different unknown words of one source that can be copied
-
-    def __post_init__(self) -> None:
-        for name, least in (("min_count", 1), ("max_size", 0), ("num_copies", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(
-                    f"data.tokens.{name} must be at least {least}, got {getattr(self, name)}"
-                )
+from voi.tokens.words import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -90,36 +71,68 @@ class Codec:
 
     def to_table(self) -> dict[str, Any]:
         """Return plain values for JSON from which `from_table` rebuilds the codec."""
-        return {"config": to_table(self.config), "vocabulary": self.vocabulary.to_table()}
+        table = {"config": to_table(self.config), "vocabulary": self.vocabulary.to_table()}
+        return {**table, "bpe": _model(self.tokenizer)}
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "Codec":
         """Return the codec that `to_table` described."""
         config: TokensConfig = from_table(TokensConfig, table["config"], "data.tokens.")
-        return cls(config, _pretokenizer(config), Vocabulary.from_table(table["vocabulary"]))
+        tokenizer = make_pretokenizer(config)
+        if config.kind == "bpe":
+            tokenizer = Subwords(tokenizer, table["bpe"])
+        return cls(config, tokenizer, Vocabulary.from_table(table["vocabulary"]))
+
+
+def _model(tokenizer: Tokenizer) -> str:
+    return tokenizer.model if isinstance(tokenizer, Subwords) else ""
 
 
 def build_codec(settings: Mapping[str, Any], examples: Iterable[Example]) -> Codec:
     """Return the codec for the training examples, as [data.tokens] describes it."""
     config: TokensConfig = from_table(TokensConfig, settings, "data.tokens.")
-    tokenizer = _pretokenizer(config)
     examples = list(examples) if iter(examples) is examples else examples
-    sources: Counter[str] = Counter()
-    targets: Counter[str] = Counter()
-    for example in examples:
-        if isinstance(example.source, str):
-            sources.update(tokenizer.source_tokens(example.source))
-        targets.update(tokenizer.target_tokens(example.target))
+    if config.kind == "bpe":
+        return _subword_codec(config, examples)
+    tokenizer = make_pretokenizer(config)
+    words = _CountedWords(tokenizer, examples)
+    for _ in words:
+        pass
     num_copies = config.num_copies if config.copy else 0
-    vocabulary = Vocabulary.build(sources, targets, config.min_count, config.max_size, num_copies)
+    vocabulary = Vocabulary.build(
+        words.sources, words.targets, config.min_count, config.max_size, num_copies
+    )
     codec = Codec(config, tokenizer, vocabulary)
     return _with_counted_copies(codec, examples) if config.copy else codec
 
 
-def _pretokenizer(config: TokensConfig) -> Tokenizer:
-    if config.lowercase or config.strip_diacritics:
-        return Folded(Words(), config.lowercase, config.strip_diacritics)
-    return Words()
+class _CountedWords:
+    """The words of each text, counted while they are read, so that one reading is enough."""
+
+    def __init__(self, tokenizer: Tokenizer, examples: Iterable[Example]) -> None:
+        self.sources: Counter[str] = Counter()
+        self.targets: Counter[str] = Counter()
+        self._tokenizer = tokenizer
+        self._examples = examples
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for example in self._examples:
+            if isinstance(example.source, str):
+                source = self._tokenizer.source_tokens(example.source)
+                self.sources.update(source)
+                yield source
+            target = self._tokenizer.target_tokens(example.target)
+            self.targets.update(target)
+            yield target
+
+
+def _subword_codec(config: TokensConfig, examples: Iterable[Example]) -> Codec:
+    pretokenizer = make_pretokenizer(config)
+    words = _CountedWords(pretokenizer, examples)
+    tokenizer = learn_subwords(pretokenizer, words, config.size, config.min_count)
+    sources, targets = (piece_counts(tokenizer, side) for side in (words.sources, words.targets))
+    sources.update(dict.fromkeys(tokenizer.pieces, 0))  # unseen pieces may be met later
+    return Codec(config, tokenizer, Vocabulary.build(sources, targets, min_count=0))
 
 
 def _with_counted_copies(codec: Codec, examples: Iterable[Example]) -> Codec:

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +38,12 @@ class Ragged:
                 writer.append(row)
             made = writer.finish()
         return cls(made.values, made.offsets)
+
+    @classmethod
+    def joined(cls, rows: Sequence[Shaped[np.ndarray, "length ..."]]) -> "Ragged":
+        """Return rows that are arrays already; there must be at least one."""
+        offsets = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
+        return cls(np.concatenate(rows), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -43,21 +43,30 @@ class Words:
 
 @dataclass(frozen=True)
 class Folded:
-    """Another tokenizer's tokens of a text whose letters were simplified first."""
+    """Another tokenizer's tokens with their letters simplified.
+
+    Tokens are made first: where a sentence ends can depend on capital letters.
+    """
 
     inner: Tokenizer
     lowercase: bool = False  # both sides
     strip_diacritics: bool = False  # of the source
 
     def source_tokens(self, text: str) -> list[str]:
-        text = without_diacritics(text) if self.strip_diacritics else text
-        return self.inner.source_tokens(text.lower() if self.lowercase else text)
+        tokens = self._lower(self.inner.source_tokens(text))
+        if not self.strip_diacritics:
+            return tokens
+        stripped = map(without_diacritics, tokens)
+        return [token for token in stripped if token]  # a token may be nothing but a mark
 
     def target_tokens(self, text: str) -> list[str]:
-        return self.inner.target_tokens(text.lower() if self.lowercase else text)
+        return self._lower(self.inner.target_tokens(text))
 
     def text(self, tokens: Sequence[str]) -> str:
         return self.inner.text(tokens)
+
+    def _lower(self, tokens: list[str]) -> list[str]:
+        return [token.lower() for token in tokens] if self.lowercase else tokens
 
 
 def without_diacritics(text: str) -> str:
@@ -68,6 +77,8 @@ def without_diacritics(text: str) -> str:
     >>> without_diacritics("Şi știința țării a început în sâmbătă")
     'Si stiinta tarii a inceput in sambata'
     """
+    if text.isascii():
+        return text
     letters = unicodedata.normalize("NFD", text)
     kept = (letter for letter in letters if unicodedata.category(letter) != "Mn")
     return unicodedata.normalize("NFC", "".join(kept))

@@ -1,0 +1,30 @@
+"""The command line: one file per command; each parses, calls one function below, and prints."""
+
+import sys
+
+from voi.cli.app import app
+from voi.errors import VoiError
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run a command; what a user can mend is one line on stderr and exit code 2."""
+    import voi.cli.generate
+    import voi.cli.show
+    import voi.cli.train  # noqa: F401
+
+    debug = "--debug" in sys.argv
+    try:
+        app([arg for arg in sys.argv[1:] if arg != "--debug"])
+    except VoiError as error:
+        if debug:
+            raise
+        print(f"voi: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("voi: interrupted", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        sys.stderr.close()
+        sys.exit(0)

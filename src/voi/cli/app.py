@@ -1,0 +1,17 @@
+"""The application that commands register with."""
+
+import typer
+
+app = typer.Typer(
+    name="voi",
+    help="Learn the order in which a sequence is generated. --debug shows full tracebacks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+@app.callback()
+def root() -> None:
+    """Keeps `voi COMMAND` a group even while it has a single command."""

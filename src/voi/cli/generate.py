@@ -1,0 +1,138 @@
+"""`voi generate`: write targets for sources from a file or from standard input."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from voi.analysis import to_record
+from voi.cli.app import app
+from voi.cli.drawing import draw_steps
+from voi.errors import DataError
+from voi.model import load
+from voi.search import Hypothesis, Sampling
+
+_LINES_AT_ONCE = 32
+
+
+@app.command()
+def generate(
+    run: Annotated[Path, typer.Argument(help="A run folder or model folder.")],
+    file: Annotated[
+        Path | None, typer.Argument(help="One source per line; standard input if not given.")
+    ] = None,
+    beam: Annotated[int, typer.Option(help="Hypotheses kept per source; 1 is greedy.")] = 0,
+    nbest: Annotated[int, typer.Option(help="Hypotheses printed per source.")] = 1,
+    length_penalty: Annotated[float | None, typer.Option(help="Favours longer targets.")] = None,
+    max_length: Annotated[int, typer.Option(help="Longest target in tokens.")] = 0,
+    merge: Annotated[bool, typer.Option(help="Add up orders that spell the same text.")] = False,
+    gaps: Annotated[
+        bool, typer.Option("--gaps", help="Lines are SOURCE<tab>TEXT, the text with ___ to fill.")
+    ] = False,
+    prefix: Annotated[
+        bool, typer.Option("--prefix", help="Lines are SOURCE<tab>TEXT, the text to continue.")
+    ] = False,
+    keywords: Annotated[
+        str, typer.Option(help="Words that must appear in every target, separated by spaces.")
+    ] = "",
+    in_order: Annotated[bool, typer.Option(help="The keywords appear in this order.")] = False,
+    sample: Annotated[int, typer.Option(help="Draw this many targets instead of searching.")] = 0,
+    temperature: Annotated[float, typer.Option(help="Of sampling.")] = 1.0,
+    top_p: Annotated[float, typer.Option(help="Nucleus of sampling.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Of sampling.")] = 0,
+    trace: Annotated[bool, typer.Option("--trace", help="Print every step.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one trace record per line (docs/orders.md).")
+    ] = False,
+) -> None:
+    """Write a target for every source line, in order.
+
+    Example: echo "from-left a b c d e" | voi generate runs/chain --trace
+    """
+    model = load(run)
+    options: dict[str, Any] = {
+        "beam": beam or None,
+        "nbest": nbest,
+        "length_penalty": length_penalty,
+        "max_length": max_length or None,
+        "merge": merge,
+        "sample": Sampling(sample, temperature, top_p, seed) if sample else None,
+        "keywords_in_order": in_order,
+    }
+    kind = "gaps" if gaps else "prefix" if prefix else ""
+    if gaps and prefix:
+        raise DataError("give one of --gaps and --prefix, not both")
+    with ExitStack() as stack:
+        lines = _progress(_open(file, stack), stack)
+        for part in _chunks(lines):
+            sources, texts = _split(part, kind)
+            if kind:
+                options[kind] = texts
+            elif keywords:
+                options["keywords"] = [keywords.split()] * len(sources)
+            results = model.generate(sources, **options)
+            for source, hypotheses in zip(sources, results, strict=True):
+                _print(source, hypotheses, trace, as_json)
+
+
+def _open(file: Path | None, stack: ExitStack) -> TextIO:
+    if file is None:
+        return sys.stdin
+    try:
+        return stack.enter_context(file.open(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot read {file}: {error.strerror}; give a text file") from error
+
+
+def _progress(lines: TextIO, stack: ExitStack) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines; a bar on standard error shows how many of a file are done."""
+    total = None
+    if lines is not sys.stdin:
+        total = sum(1 for _ in lines)
+        lines.seek(0)
+    console = Console(stderr=True)
+    bar = Progress(console=console, disable=not console.is_terminal or not (total or 0) > 100)
+    stack.enter_context(bar)
+    task = bar.add_task("generating", total=total)
+    for number, line in enumerate(lines, start=1):
+        yield number, line.rstrip("\r\n")
+        bar.update(task, completed=number)
+
+
+def _chunks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """Yield lines together; a terminal or a pipe that waits gets its answer line by line."""
+    iterator = iter(lines)
+    size = 1 if sys.stdin.isatty() else _LINES_AT_ONCE
+    while part := list(islice(iterator, size)):
+        yield part
+
+
+def _split(lines: list[tuple[int, str]], kind: str) -> tuple[list[str], list[str]]:
+    if not kind:
+        return [text for _, text in lines], []
+    sources, texts = [], []
+    for number, line in lines:
+        source, tab, text = line.partition("\t")
+        if not tab:
+            raise DataError(f"line {number}: expected SOURCE<tab>TEXT with --{kind}, got {line!r}")
+        sources.append(source)
+        texts.append(text)
+    return sources, texts
+
+
+def _print(source: str, hypotheses: list[Hypothesis], trace: bool, as_json: bool) -> None:
+    for hypothesis in hypotheses:
+        if as_json:
+            record = to_record(hypothesis.to_trace(source))
+            print(json.dumps(record, ensure_ascii=False), flush=True)
+        else:
+            print(hypothesis.text, flush=True)
+        if trace and not as_json:
+            draw_steps(hypothesis, Console())

@@ -1,0 +1,1 @@
+"""`voi show`: draw how one target is written."""

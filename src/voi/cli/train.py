@@ -1,0 +1,203 @@
+"""`voi train`: learn an order on a task, with live progress, and show what was learned."""
+
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from voi import config, runs
+from voi.cli.app import app
+from voi.cli.drawing import draw_steps, sentence
+from voi.data.tasks import make_task
+from voi.evaluate import validate
+from voi.memory import training_memory
+from voi.model import load
+from voi.runs import Prepared
+from voi.tokens import build_corpus
+from voi.training import Progress as TrainingProgress
+from voi.training import Trainer
+
+SHOWN_EXAMPLES = 3
+DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree")  # all K orders would be the same
+
+
+@app.command()
+def train(
+    task: Annotated[str, typer.Argument(help="A preset's name or a TOML file.")] = "chain",
+    order: Annotated[
+        str, typer.Option(help="voi, l2r, r2l, common, rare, random, tree or module:function.")
+    ] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one field of the experiment."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder; default runs/TASK.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with a run from its last checkpoint.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the experiment and its size; train nothing.")
+    ] = False,
+) -> None:
+    """Train on a task and show what was learned.
+
+    Example: voi train chain --set training.steps=3000 --out runs/my-chain
+    """
+    console = Console()
+    if resume is not None:
+        with Watch(console) as watch:
+            trainer = runs.resume(resume, watch)
+            console.print(f"resuming {resume} at step {trainer.progress.step:,}")
+            _run(trainer, resume, watch, console)
+        return
+    prepared = runs.prepare(_experiment(task, order, settings or []))
+    if dry_run:
+        _print_plan(prepared, console)
+        return
+    run = out or runs.free_folder(_run_name(task, prepared))
+    for split, report in prepared.reports.items():
+        console.print(f"{split}: {report}", highlight=False)
+    with Watch(console) as watch:
+        _run(runs.start(prepared, run, watch), run, watch, console)
+
+
+def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:
+    changes = list(settings)
+    if order:
+        changes.insert(0, f"order.kind={order}")
+        if order in DETERMINISTIC:
+            changes.insert(0, "training.num_orders=1")
+    return config.experiment(config.override(config.load_table(task), changes))
+
+
+def _run_name(task: str, prepared: Prepared) -> str:
+    kind = prepared.experiment.order.kind.replace(":", ".")
+    name = Path(task).stem if task.endswith(".toml") else task
+    return name if kind == "voi" else f"{name}-{kind}"
+
+
+def _run(trainer: Trainer, run: Path, watch: "Watch", console: Console) -> None:
+    """Train, then show what was learned, or how to go on if a signal ended it."""
+    is_finished = trainer.run()
+    watch.close()
+    if not is_finished:
+        console.print(f"stopped at step {trainer.progress.step:,}: voi train --resume {run}")
+        raise typer.Exit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
+    _print_learned(run, console)
+
+
+class Watch:
+    """A progress bar with loss, reward, entropy, distance to the best order, speed, time left."""
+
+    def __init__(self, console: Console):
+        self.console = console
+        self.bar = Progress(
+            TextColumn("{task.fields[phase]}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed}/{task.total}"),
+            TextColumn("{task.fields[values]}"),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self.line = self.bar.add_task("", total=None, phase="starting", values="")
+        self._said = time.monotonic()
+
+    def __enter__(self) -> "Watch":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.bar.stop()
+
+    def trained(self, progress: TrainingProgress, total: int, values: Mapping[str, float]) -> None:
+        text = (
+            f"loss {values['loss']:.3f}  reward {values['reward']:.2f}  "
+            f"entropy {values['entropy']:.2f}  "
+        )
+        if "distance" in values:
+            text += f"distance {values['distance']:.3f}  "
+        text += f"{values['tokens_per_second']:,.0f} tok/s"
+        phase = f"phase {progress.phase + 1}"
+        self.bar.update(
+            self.line, completed=progress.step, total=total, phase=phase, values=text
+        )
+        is_quiet = not self.console.is_terminal
+        if is_quiet and time.monotonic() - self._said > 15:  # a log file: a line now and then
+            self._said = time.monotonic()
+            self.console.print(f"step {progress.step:,}/{total:,}  {text}", highlight=False)
+
+    def validated(self, progress: TrainingProgress, values: Mapping[str, float]) -> None:
+        parts = [f"{name} {value:.3f}" for name, value in values.items() if name != "score"]
+        self.console.print(f"step {progress.step:,}: validation {'  '.join(parts)}", highlight=False)
+
+    def said(self, message: str) -> None:
+        self.console.print(message, highlight=False)
+
+
+def _print_plan(prepared: Prepared, console: Console) -> None:
+    experiment, networks = prepared.experiment, prepared.networks()
+    console.print_json(data=config.to_table(experiment))
+    for name, network in networks.named_children():
+        count = sum(p.numel() for p in network.parameters())
+        console.print(f"parameters of the {name}: {count:,}")
+    console.print(f"vocabulary: {len(prepared.codec.vocabulary):,}")
+    for split, report in prepared.reports.items():
+        console.print(f"{split}: {report}", highlight=False)
+    lengths = prepared.train.targets.lengths
+    memory = training_memory(experiment, networks, lengths, prepared.train.source_lengths)
+    steps = ", ".join(
+        f"{phase.name} {phase.steps or f'{phase.epochs:g} epochs'}"
+        for phase in experiment.training.phases
+    )
+    console.print(f"steps: {steps}")
+    console.print(f"memory: about {memory / 2**20:,.0f} MiB in the largest batch, torch aside")
+
+
+def _print_learned(run: Path, console: Console) -> None:
+    """Print accuracy, the learned order beside the known best one, and three targets being written."""
+    model = load(run)
+    experiment = model.experiment
+    task = make_task(experiment.data.task, experiment.data.options)
+    examples = runs.first(task.split("test"), experiment.training.valid_examples)
+    corpus, _ = build_corpus(examples, model.codec, experiment.data)
+    torch.manual_seed(experiment.training.seed)
+    result = validate(
+        model.networks,
+        corpus,
+        num_orders=4,
+        max_length=experiment.search.max_length,
+        known_orders=lambda row: task.known_orders(examples[int(corpus.origin[row])]),
+    )
+    console.rule("learned")
+    console.print(
+        f"test accuracy {result.accuracy:.1%} on {len(corpus)} targets, ELBO "
+        f"{result.elbo.per_token['elbo']:.3f} nats per token"
+        + ("" if result.distance is None else f", distance to the best order {result.distance:.3f}")
+    )
+    chosen = examples[:SHOWN_EXAMPLES]
+    table = Table("source", "target", "learned order", "best order", box=None)
+    for example in chosen:
+        known = task.known_orders(example)
+        learned = model.infer_order(example.source, example.target)
+        cells = [str(example.source), example.target, _spaced(learned)]
+        table.add_row(*cells, " or ".join(map(_spaced, known)) or "-")
+    console.print(table)
+    hypotheses = model.generate([example.source for example in chosen])
+    for example, (hypothesis, *_) in zip(chosen, hypotheses, strict=True):
+        console.print(f"\n[bold]{sentence(str(example.source))}[/bold]")
+        draw_steps(hypothesis, console)
+    console.print(f'\nrun folder: {run}    reload: voi.load("{run}")')
+
+
+def _spaced(order: Any) -> str:
+    return " ".join(map(str, order))

@@ -1,0 +1,97 @@
+"""Lines of text files of any size, mapped from disk and decoded one at a time."""
+
+import gzip
+import hashlib
+import os
+import shutil
+import tempfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int64, UInt8
+
+from voi.errors import DataError
+
+_BLOCK = 1 << 24  # bytes looked at in one go
+_BOM = b"\xef\xbb\xbf"
+
+
+class Lines:
+    """The lines of a UTF-8 file; only where each one starts is held in memory.
+
+    Lines end with a line feed, with or without a carriage return before it. A byte order mark at
+    the start and blank lines at the end are left out. A file that ends in .gz is unpacked once,
+    into the cache folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise DataError(f"no file {path}: give the path of an existing file")
+        self.path = path
+        self._bytes = _mapped(_unpacked(path) if path.suffix == ".gz" else path)
+        self._bounds = _line_bounds(self._bytes)
+        self._num = len(self._bounds) - 1
+        while self._num and not self._raw(self._num - 1).strip():
+            self._num -= 1
+
+    def __len__(self) -> int:
+        return self._num
+
+    def __getitem__(self, index: int) -> str:
+        """Return one line, without its end."""
+        raw = self._raw(index)
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})"
+            ) from error
+
+    def _raw(self, index: int) -> bytes:
+        start, end = self._bounds[index], self._bounds[index + 1] - 1
+        return self._bytes[start:end].tobytes().removesuffix(b"\r")
+
+
+def _mapped(path: Path) -> UInt8[np.ndarray, " size"]:
+    if not path.stat().st_size:
+        return np.empty(0, np.uint8)
+    return np.memmap(path, np.uint8, mode="r")
+
+
+def _line_bounds(content: UInt8[np.ndarray, " size"]) -> Int64[np.ndarray, " bounds"]:
+    """Return where each line starts, and where one after the last would start."""
+    starts = [np.array([len(_BOM) if content[:3].tobytes() == _BOM else 0])]
+    for block in range(0, len(content), _BLOCK):
+        ends = np.flatnonzero(content[block : block + _BLOCK] == ord("\n"))
+        starts.append(ends + (block + 1))
+    if len(content) and content[-1] != ord("\n"):
+        starts.append(np.array([len(content) + 1]))
+    return np.concatenate(starts).astype(np.int64, copy=False)
+
+
+def cache_folder() -> Path:
+    """Return where unpacked files are kept: VOI_CACHE, or `voi` in the user's cache folder."""
+    if "VOI_CACHE" in os.environ:
+        return Path(os.environ["VOI_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "voi"
+
+
+def _unpacked(path: Path) -> Path:
+    """Return the unpacked form of a .gz file; one that has changed is unpacked again."""
+    state = path.stat()
+    key = f"{path.resolve()}\n{state.st_size}\n{state.st_mtime_ns}"
+    name = f"{hashlib.sha256(key.encode()).hexdigest()[:16]}-{path.stem}"
+    target = cache_folder() / "unpacked" / name
+    if target.is_file():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=name)
+    try:
+        with os.fdopen(handle, "wb") as unpacked, gzip.open(path) as packed:
+            shutil.copyfileobj(packed, unpacked, 1 << 20)
+        os.replace(temporary, target)
+    except (OSError, EOFError, zlib.error) as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise DataError(f"{path} cannot be unpacked ({error}): check the file") from error
+    return target

@@ -1,0 +1,185 @@
+"""What a data set is like: sizes, lengths, unknown words, repetitions, overlap of its splits."""
+
+import hashlib
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Int64, UInt64
+
+from voi.config import DataConfig
+from voi.data.example import Example, Regions, Source
+from voi.data.tasks import AnyTask
+from voi.tokens.codec import Codec, build_codec
+from voi.tokens.vocabulary import UNK
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Lengths in tokens (of images: in regions)."""
+
+    mean: float
+    median: float
+    p95: float
+    longest: int
+    longest_example: int  # its index in the split
+    num_over: int  # examples over the limit of the configuration
+
+
+@dataclass(frozen=True)
+class SplitReport:
+    """One split."""
+
+    name: str
+    num_examples: int
+    source: Lengths | None  # None: there are no sources
+    target: Lengths
+    unknown_sources: float  # share of source tokens outside the vocabulary
+    unknown_targets: float  # share of target tokens outside the vocabulary
+    targets_with_unknown: float  # share of targets with at least one such token
+    num_repeated: int  # pairs that stand in the split before
+    seen_in_train: float  # share of pairs that stand in the training split
+
+
+@dataclass(frozen=True)
+class DataReport:
+    """All splits of a data set under one configuration."""
+
+    vocabulary_size: int  # specials included
+    splits: tuple[SplitReport, ...]  # train is the first
+    notes: tuple[str, ...] = ()
+
+
+def check(task: AnyTask, config: DataConfig) -> DataReport:
+    """Return what the splits of a task are like; files are read and checked on the way.
+
+    Pairs are compared as texts, up to white space. Whether a token is known is asked after
+    copying, so a word that can be copied counts as known.
+    """
+    names = getattr(task, "split_names", ("train", "valid", "test"))
+    train = task.split("train")
+    codec = build_codec(config.tokens, train)
+    measured = _measure(train, codec)
+    seen = np.unique(measured.keys)
+    splits = [_split_report("train", measured, seen, config)]
+    for name in names:
+        if name != "train":
+            splits.append(_split_report(name, _measure(task.split(name), codec), seen, config))
+    return DataReport(len(codec.vocabulary), tuple(splits), getattr(task, "notes", ()))
+
+
+@dataclass
+class _Measured:
+    """Numbers of one split, example by example."""
+
+    has_source: bool
+    source_lengths: array = field(default_factory=lambda: array("q"))
+    target_lengths: array = field(default_factory=lambda: array("q"))
+    unknown_sources: array = field(default_factory=lambda: array("q"))  # tokens
+    unknown_targets: array = field(default_factory=lambda: array("q"))
+    digests: bytearray = field(default_factory=bytearray)  # 8 bytes each
+
+    @property
+    def keys(self) -> UInt64[np.ndarray, " examples"]:
+        return np.frombuffer(bytes(self.digests), np.uint64)
+
+
+def _measure(examples: Sequence[Example], codec: Codec) -> _Measured:
+    measured = _Measured(has_source=False)
+    for index in range(len(examples)):
+        example = examples[index]
+        encoded = codec.encode(example)
+        measured.has_source |= example.source is not None
+        measured.source_lengths.append(_source_length(example.source, encoded.source))
+        measured.target_lengths.append(len(encoded.target))
+        measured.unknown_sources.append((encoded.source or []).count(UNK))
+        measured.unknown_targets.append(encoded.target.count(UNK))
+        measured.digests += _digest(example)
+    return measured
+
+
+def _source_length(source: Source, ids: list[int] | None) -> int:
+    return len(source.features) if isinstance(source, Regions) else len(ids or [])
+
+
+def _digest(example: Example) -> bytes:
+    """Return 8 bytes that are the same for the same pair, and else differ almost surely."""
+    digest = hashlib.blake2b(" ".join(example.target.split()).encode(), digest_size=8)
+    digest.update(b"\0")
+    if isinstance(example.source, Regions):
+        digest.update(np.ascontiguousarray(example.source.features).tobytes())
+    elif example.source is not None:
+        digest.update(" ".join(example.source.split()).encode())
+    return digest.digest()
+
+
+def _split_report(
+    name: str, measured: _Measured, seen: UInt64[np.ndarray, " different"], config: DataConfig
+) -> SplitReport:
+    source_lengths, target_lengths, unknown_sources, unknown_targets = (
+        np.frombuffer(numbers, np.int64)
+        for numbers in (
+            measured.source_lengths,
+            measured.target_lengths,
+            measured.unknown_sources,
+            measured.unknown_targets,
+        )
+    )
+    source = _lengths(source_lengths, config.max_source_length) if measured.has_source else None
+    return SplitReport(
+        name=name,
+        num_examples=len(target_lengths),
+        source=source,
+        target=_lengths(target_lengths, config.max_target_length),
+        unknown_sources=float(unknown_sources.sum() / max(1, source_lengths.sum())),
+        unknown_targets=float(unknown_targets.sum() / max(1, target_lengths.sum())),
+        targets_with_unknown=float((unknown_targets > 0).mean()),
+        num_repeated=len(measured.keys) - len(np.unique(measured.keys)),
+        seen_in_train=float(np.isin(measured.keys, seen).mean()),
+    )
+
+
+def _lengths(lengths: Int64[np.ndarray, " examples"], limit: int) -> Lengths:
+    median, p95 = np.quantile(lengths, [0.5, 0.95])
+    return Lengths(
+        mean=float(lengths.mean()),
+        median=float(median),
+        p95=float(p95),
+        longest=int(lengths.max()),
+        longest_example=int(lengths.argmax()),
+        num_over=int((lengths > limit).sum()),
+    )
+
+
+def report_rows(report: DataReport) -> list[tuple[str, ...]]:
+    """Return the report as a table of texts: a heading, then one row per property."""
+    splits = report.splits
+    rows = [("", *(split.name for split in splits))]
+    rows.append(("examples", *(f"{split.num_examples:,}" for split in splits)))
+    for side in ("source", "target"):
+        lengths = [getattr(split, side) for split in splits]
+        rows += [(f"{side} {label}", *texts) for label, *texts in _length_rows(lengths)]
+    shares = {
+        "unknown source tokens": [split.unknown_sources for split in splits],
+        "unknown target tokens": [split.unknown_targets for split in splits],
+        "targets with unknown tokens": [split.targets_with_unknown for split in splits],
+    }
+    rows += [(label, *(f"{share:.1%}" for share in values)) for label, values in shares.items()]
+    rows.append(("repeated pairs", *(f"{split.num_repeated:,}" for split in splits)))
+    rows.append(("pairs seen in train", "", *(f"{s.seen_in_train:.1%}" for s in splits[1:])))
+    rows.append(("vocabulary", f"{report.vocabulary_size:,}", *[""] * (len(splits) - 1)))
+    return rows
+
+
+def _length_rows(lengths: Sequence[Lengths | None]) -> list[tuple[str, ...]]:
+    def row(label: str, form: str) -> tuple[str, ...]:
+        return (label, *("none" if x is None else form.format(x) for x in lengths))
+
+    return [
+        row("length, mean", "{0.mean:.1f}"),
+        row("length, median", "{0.median:g}"),
+        row("length, 95 %", "{0.p95:g}"),
+        row("length, longest", "{0.longest} (example {0.longest_example})"),
+        row("over the limit", "{0.num_over:,}"),
+    ]

@@ -1,0 +1,190 @@
+"""Decoding step by step: what is kept of written tokens, so that no state is computed twice.
+
+The hypotheses of one example share a pool of written tokens. A hypothesis is the list of its pool
+entries in reading order; choosing other hypotheses changes the lists, and no cached key is moved.
+States are exact because a written token's state never changes when more is inserted.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from voi.decoder.heads import word_logits
+from voi.decoder.insertion import InsertionDecoder
+from voi.decoder.source import SourceStates
+from voi.layers import Block, InsertionBias, Memory, merge_heads
+from voi.tokens.vocabulary import START
+
+
+@dataclass
+class Cache:
+    """Keys and values of source and pool, per layer; `used` entries of the pool are filled."""
+
+    memories: list[Memory]
+    source_mask: Bool[Tensor, "batch m"]
+    keys: list[Float[Tensor, "batch h capacity dh"]]
+    values: list[Float[Tensor, "batch h capacity dh"]]
+    slot_keys: Float[Tensor, "batch 2 capacity d"]
+    used: int = 0
+
+    @property
+    def capacity(self) -> int:
+        return self.slot_keys.shape[2]
+
+    def select(self, rows: Int[Tensor, " rows"]) -> "Cache":
+        """Return the cache of some examples of the batch."""
+        return replace(
+            self,
+            memories=[Memory(m.keys[rows], m.values[rows]) for m in self.memories],
+            source_mask=self.source_mask[rows],
+            keys=[x[rows] for x in self.keys],
+            values=[x[rows] for x in self.values],
+            slot_keys=self.slot_keys[rows],
+        )
+
+    def make_room(self, count: int) -> None:
+        """Let `count` more entries fit; capacity doubles, so entries are rarely moved."""
+        while self.used + count > self.capacity:
+            self.keys = [F.pad(x, (0, 0, 0, self.capacity)) for x in self.keys]
+            self.values = [F.pad(x, (0, 0, 0, self.capacity)) for x in self.values]
+            self.slot_keys = F.pad(self.slot_keys, (0, 0, 0, self.capacity))
+
+
+@dataclass(frozen=True)
+class Sight:
+    """How the tokens being written see the pool: as an additive mask, and who stands where."""
+
+    mask: Float[Tensor, "batch 1 width used"]  # 0 on a hypothesis' own tokens, -inf elsewhere
+    relation: Float[Tensor, "batch 1 width used"]  # +1 right of the new token, -1 left, 0 itself
+    itself: Float[Tensor, "1 1 width used"]  # 1 on the new token
+
+
+class Stepper:
+    """Runs a decoder one written token at a time, for `width` hypotheses of every example."""
+
+    def __init__(self, decoder: InsertionDecoder):
+        self.decoder = decoder
+
+    def start(
+        self, source: SourceStates, width: int, capacity: int = 16
+    ) -> tuple[Cache, Float[Tensor, "batch width d"], Int[Tensor, "batch width 1"]]:
+        """Return a cache that holds START, the states after it, and the hypotheses' readings."""
+        c, batch = self.decoder.config, source.mask.shape[0]
+        blank = source.states.new_zeros
+        shape = (batch, c.heads, capacity * width, c.width // c.heads)
+        cache = Cache(
+            [block.cross.memory(source.states) for block in self._blocks],
+            source.mask,
+            [blank(shape) for _ in self._blocks],
+            [blank(shape) for _ in self._blocks],
+            blank(batch, 2, capacity * width, c.width),
+        )
+        words = source.mask.new_full((batch, 1), START, dtype=torch.long)
+        reading = torch.zeros_like(words).unsqueeze(-1)
+        states = self.write(cache, words, reading, torch.zeros_like(words))
+        return cache, states.expand(-1, width, -1), reading.expand(-1, width, -1)
+
+    @property
+    def _blocks(self) -> list[Block]:
+        return list(self.decoder.blocks)  # type: ignore[arg-type]
+
+    def write(
+        self,
+        cache: Cache,
+        words: Int[Tensor, "batch width"],
+        reading: Int[Tensor, "batch width written"],
+        places: Int[Tensor, "batch width"],
+    ) -> Float[Tensor, "batch width d"]:
+        """Put one word per hypothesis into the pool and return the states after it.
+
+        `reading` lists the pool entries of each hypothesis in reading order with the new ones,
+        START first; `places` says at which index of it the new entry stands. New entries are
+        numbered from `cache.used` in the order of the hypotheses.
+        """
+        cache.make_room(words.shape[1])
+        first, cache.used = cache.used, cache.used + words.shape[1]
+        sight = self._sight(cache, first, reading, places)
+        steps = reading.shape[-1] - 1
+        x = self.decoder.embed(words.flatten().unsqueeze(1), steps).view(*words.shape, -1)
+        for layer, block in enumerate(self._blocks):
+            x = self._block(block, layer, x, cache, first, sight)
+        states = self.decoder.norm(x)
+        if self.decoder.slots is not None:
+            cache.slot_keys[:, :, first : cache.used] = self.decoder.slots.keys(states)
+        return states
+
+    def _sight(
+        self,
+        cache: Cache,
+        first: int,
+        reading: Int[Tensor, "batch width written"],
+        places: Int[Tensor, "batch width"],
+    ) -> Sight:
+        steps = torch.arange(reading.shape[-1], device=reading.device)
+        kind = self.decoder.embedding.weight.dtype
+        sides = (steps - places.unsqueeze(-1)).sign().to(kind)  # [batch, width, written]
+        blank = torch.zeros(*reading.shape[:2], cache.used, dtype=kind, device=reading.device)
+        relation = blank.scatter(-1, reading, sides)
+        mask = torch.full_like(blank, -math.inf).scatter(-1, reading, 0.0)
+        itself = torch.zeros_like(blank[:1])
+        itself[0, :, first:].fill_diagonal_(1.0)
+        return Sight(mask.unsqueeze(1), relation.unsqueeze(1), itself.unsqueeze(1))
+
+    def _block(
+        self,
+        block: Block,
+        layer: int,
+        x: Float[Tensor, "batch width d"],
+        cache: Cache,
+        first: int,
+        sight: Sight,
+    ) -> Float[Tensor, "batch width d"]:
+        """Return a block's output for the new tokens and keep their keys and values."""
+        attention = block.attention
+        q, k, v = attention.queries_keys_values(block.norms["attention"](x))
+        cache.keys[layer][:, :, first : cache.used] = k
+        cache.values[layer][:, :, first : cache.used] = v
+        bias = sight.mask
+        if isinstance(attention.bias, InsertionBias):
+            sign, itself = attention.bias.terms(q).chunk(2, dim=-1)  # [batch, h, width, 1] each
+            bias = bias + sign * sight.relation + itself * sight.itself
+        keys, values = (part[layer][:, :, : cache.used] for part in (cache.keys, cache.values))
+        mixed = F.scaled_dot_product_attention(q, keys, values, bias, scale=1.0)
+        x = x + attention.output(merge_heads(mixed))
+        return block.after_attention(x, cache.memories[layer], cache.source_mask)
+
+    def word_log_probs(self, states: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows v"]:
+        """Return log p(next word) after the given states."""
+        return word_logits(states, self.decoder.embedding.weight).float().log_softmax(-1)
+
+    def slot_log_probs(
+        self,
+        cache: Cache,
+        states: Float[Tensor, "batch width d"],
+        words: Int[Tensor, "batch width choices"],
+        reading: Int[Tensor, "batch width written"],
+    ) -> Float[Tensor, "batch width choices written"]:
+        """Return log p(slot | word) of every slot, left to right, for several next words.
+
+        Slot s lies right of the s-th entry of the reading and left of the one after it; the last
+        slot's right neighbour is START.
+        """
+        head = self.decoder.slots
+        if head is None:  # the only slot is the last one
+            shape = (*words.shape, reading.shape[-1])
+            last = torch.zeros(shape, device=words.device)
+            last[..., :-1] = -math.inf
+            return last
+        vectors = self.decoder.word_vectors(words)
+        queries = head.queries(states.unsqueeze(2).expand_as(vectors), vectors)
+        keys = cache.slot_keys[:, :, : cache.used].flatten(1, 2)
+        logits = queries.flatten(1, 2) @ keys.transpose(-1, -2)  # [batch, width choices, 2 used]
+        logits = logits.float().unflatten(1, words.shape[1:])
+        index = reading.unsqueeze(2).expand(-1, -1, words.shape[2], -1)
+        right_of, left_of = (part.gather(-1, index) for part in logits.chunk(2, dim=-1))
+        total = torch.cat([right_of, left_of], dim=-1).logsumexp(-1, keepdim=True)
+        return torch.logaddexp(right_of, left_of.roll(-1, dims=-1)) - total

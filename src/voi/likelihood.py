@@ -1,0 +1,88 @@
+"""log p(y | x): the sum over all orders, exact for short targets, bounded from below for others."""
+
+import math
+from dataclasses import dataclass
+from itertools import permutations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.distributions import Distribution
+
+from voi.batch import Batch
+from voi.networks import Networks
+
+EXACT_LENGTH = 6  # tokens; 720 orders
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """What is known of log p(y | x), in nats."""
+
+    bound: float  # importance-weighted: its expectation is at most log p(y | x)
+    standard_error: float  # of the bound
+    elbo: float  # mean of log p(y, z | x) - log q(z), never above the bound
+    exact: float | None  # by enumeration, where the target is short
+    num_samples: int
+
+    def __float__(self) -> float:
+        return self.bound if self.exact is None else self.exact
+
+
+@torch.no_grad()
+def likelihoods(
+    networks: Networks, batch: Batch, num_samples: int = 64, chunk: int = 16
+) -> list[Likelihood]:
+    """Return the likelihoods of a batch of targets, from `num_samples` orders of each.
+
+    log p(y | x) >= E[ log 1/K sum_k p(y, z_k | x) / q(z_k) ],  z_k ~ q   (docs/math.md, "bound")
+
+    The orders are drawn from a law whose density is known. For Gumbel-Matching that is the matrix
+    Plackett-Luce law of the same scores.
+    """
+    decoder = networks.decoder
+    source = decoder.encode(batch)
+    proposal: Distribution = networks.orders(batch, source).proposal()
+    orders = proposal.sample(torch.Size([num_samples]))
+    joint = [decoder.step_log_probs(batch, part, source).joint for part in orders.split(chunk)]
+    log_weights = torch.cat(joint).double() - proposal.log_prob(orders).double()  # [K, batch]
+    exact = _exact(networks, batch)
+    return [_likelihood(w, exact[i]) for i, w in enumerate(log_weights.unbind(1))]
+
+
+def _likelihood(log_weights: Float[Tensor, " K"], exact: float | None) -> Likelihood:
+    num_samples = len(log_weights)
+    bound = log_weights.logsumexp(0) - math.log(num_samples)
+    relative = torch.exp(log_weights - bound)  # weights over their mean
+    error = relative.std() / math.sqrt(num_samples) if num_samples > 1 else torch.tensor(math.nan)
+    return Likelihood(
+        bound.item(), error.item(), log_weights.mean().item(), exact, num_samples
+    )
+
+
+def _exact(networks: Networks, batch: Batch) -> list[float | None]:
+    """Return the enumerated log p(y | x) of each target that is short enough."""
+    values: list[float | None] = [None] * len(batch)
+    for i, n in enumerate(batch.lengths.tolist()):
+        if n <= EXACT_LENGTH:
+            row = batch.select(torch.tensor([i]))
+            orders = all_orders(n, row.target.shape[1]).to(row.target.device)
+            values[i] = _log_marginal(networks, row, orders)
+    return values
+
+
+def _log_marginal(networks: Networks, row: Batch, orders: Int[Tensor, "K 1 n"]) -> float:
+    source = networks.decoder.encode(row)
+    parts = [networks.decoder.step_log_probs(row, o, source).joint for o in orders.split(120)]
+    return torch.cat(parts).double().logsumexp(0).item()
+
+
+def all_orders(n: int, size: int | None = None) -> Int[Tensor, "K 1 size"]:
+    """Return every order of n positions, padded in place to `size`.
+
+    >>> all_orders(2, 3)[:, 0].tolist()
+    [[0, 1, 2], [1, 0, 2]]
+    """
+    tail = list(range(n, n if size is None else size))
+    rows = [[*order, *tail] for order in permutations(range(n))]
+    return torch.tensor(rows, dtype=torch.long).view(math.factorial(n), 1, -1)

@@ -1,0 +1,225 @@
+"""A trained model as its users see it: sources in, hypotheses, orders and likelihoods out."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from huggingface_hub import snapshot_download
+
+from voi import checkpoint
+from voi.batch import Batch, collate
+from voi.checkpoint import Checkpoint
+from voi.config import DataConfig, Experiment
+from voi.data import Example, Regions, Source
+from voi.errors import CheckpointError, DataError
+from voi.likelihood import Likelihood, likelihoods
+from voi.search import (
+    Found,
+    Hypothesis,
+    Rules,
+    Sampling,
+    ids_in_reading_order,
+    reading_order,
+    rules_with_gaps,
+    rules_with_keywords,
+    rules_with_prefix,
+    search,
+)
+from voi.tokens import Codec, Corpus, Ragged, build_corpus
+
+_ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)
+_EXAMPLES_AT_ONCE = 32
+
+
+class Model:
+    """The two networks, the codec and the experiment they come from.
+
+    >>> import voi                                                # doctest: +SKIP
+    >>> model = voi.load("runs/chain")                            # doctest: +SKIP
+    >>> print(model.generate(["from-left a b c d e"])[0][0])      # doctest: +SKIP
+    A F B C A
+    """
+
+    def __init__(self, loaded: Checkpoint):
+        self.experiment: Experiment = loaded.experiment
+        self.codec: Codec = loaded.codec
+        self.networks = loaded.networks
+        self._region_size = loaded.region_size
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, device: str = "cpu") -> Self:
+        """Load a model from a folder, or from a hub by its id."""
+        path = Path(name)
+        if not path.exists() and str(name).count("/") == 1:
+            try:
+                path = Path(snapshot_download(str(name)))
+            except Exception as error:
+                raise CheckpointError(
+                    f"no folder {name}, and no model of that name could be fetched from the hub "
+                    f"({type(error).__name__}: {str(error).splitlines()[0]})"
+                ) from error
+        return cls(checkpoint.load(checkpoint.find(path), device))
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write a model folder that `from_pretrained` and `voi.load` read."""
+        checkpoint.save(
+            Path(folder), self.experiment, self.codec, self.networks, self._region_size
+        )
+
+    @property
+    def device(self) -> torch.device:
+        return self.networks.decoder.embedding.weight.device
+
+    def generate(
+        self,
+        sources: Sequence[Source] | str,
+        *,
+        beam: int | None = None,
+        nbest: int = 1,
+        length_penalty: float | None = None,
+        max_length: int | None = None,
+        sample: Sampling | None = None,
+        merge: bool = False,
+        gaps: Sequence[str] | None = None,
+        prefix: Sequence[str] | None = None,
+        keywords: Sequence[Sequence[str]] | None = None,
+        keywords_in_order: bool = False,
+    ) -> list[list[Hypothesis]]:
+        """Return hypotheses for each source, best first (drawn ones as drawn).
+
+        One of `gaps` (texts with ___), `prefix` (texts to continue) and `keywords` (words that
+        must appear) may be given, with one entry per source; every output obeys. With `merge`,
+        hypotheses that spell the same text become one, their probabilities added.
+        """
+        sources = [sources] if isinstance(sources, str) else list(sources)
+        options = self.experiment.search
+        rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
+        results = []
+        for start in range(0, len(sources), _EXAMPLES_AT_ONCE):
+            part = slice(start, start + _EXAMPLES_AT_ONCE)
+            batch = self._sources(sources[part])
+            found = search(
+                self.networks.decoder,
+                self.networks.decoder.encode(batch),
+                beam=options.beam if beam is None else beam,
+                nbest=nbest if not merge else (options.beam if beam is None else beam),
+                length_penalty=options.length_penalty if length_penalty is None else length_penalty,
+                max_length=max_length or options.max_length,
+                sampling=sample,
+                rules=rules[part],
+            )
+            for source, hypotheses in zip(sources[part], found, strict=True):
+                made = [self._hypothesis(one, source) for one in hypotheses]
+                results.append(_merged(made)[:nbest] if merge else made)
+        return results
+
+    def _rules(
+        self,
+        sources: Sequence[Source],
+        gaps: Sequence[str] | None,
+        prefix: Sequence[str] | None,
+        keywords: Sequence[Sequence[str]] | None,
+        in_order: bool,
+    ) -> list[Rules]:
+        given = [x for x in (gaps, prefix, keywords) if x is not None]
+        if len(given) > 1:
+            raise DataError("give one of gaps, prefix and keywords, not several")
+        if given and len(given[0]) != len(sources):
+            raise DataError(
+                f"expected one text or list of keywords per source, got {len(given[0])} for "
+                f"{len(sources)} sources"
+            )
+        if gaps is not None:
+            return [
+                rules_with_gaps(text, self.codec, source)
+                for text, source in zip(gaps, sources, strict=True)
+            ]
+        if prefix is not None:
+            return [
+                rules_with_prefix(text, self.codec, source)
+                for text, source in zip(prefix, sources, strict=True)
+            ]
+        if keywords is not None:
+            return [
+                rules_with_keywords(words, self.codec, source, in_order=in_order)
+                for words, source in zip(keywords, sources, strict=True)
+            ]
+        return [Rules()] * len(sources)
+
+    def _hypothesis(self, found: Found, source: Source) -> Hypothesis:
+        tokens = self.codec.decode(ids_in_reading_order(found), source)
+        return Hypothesis(
+            text=self.codec.text(tokens),
+            tokens=tuple(tokens),
+            order=tuple(reading_order(found.slots)),
+            slots=found.slots,
+            score=found.score,
+            token_scores=found.token_scores,
+            slot_scores=found.slot_scores,
+        )
+
+    def infer_order(
+        self, source: Source, target: str, samples: int = 0
+    ) -> tuple[int, ...] | list[tuple[int, ...]]:
+        """Return the order the model would write a target in: order[t] = i, position i at step t.
+
+        It is the most likely one under q(z | x, y), or, with `samples`, a list of sampled ones.
+        """
+        batch = self._batch(source, target)
+        with torch.no_grad():
+            q = self.networks.orders(batch, self.networks.decoder.encode(batch))
+            if not samples:
+                return tuple(q.mode[0].tolist())
+            drawn = q.sample(torch.Size([samples]))[:, 0].tolist()
+        return [tuple(order) for order in drawn]
+
+    def log_likelihood(self, source: Source, target: str, samples: int = 64) -> Likelihood:
+        """Return a lower bound on log p(y | x) in nats, and its exact value for short targets."""
+        return likelihoods(self.networks, self._batch(source, target), samples)[0]
+
+    def _batch(self, source: Source, target: str) -> Batch:
+        corpus, _ = build_corpus([Example(source, target)], self.codec, _ANY_LENGTH)
+        return collate(corpus, np.arange(1)).to(self.device)
+
+    def _sources(self, sources: Sequence[Source]) -> Batch:
+        """Return a batch whose targets are still to be written."""
+        kinds = {type(source) for source in sources}
+        if len(kinds) > 1:
+            raise DataError(f"expected sources of one kind, got {sorted(k.__name__ for k in kinds)}")
+        targets = Ragged.of([()] * len(sources))
+        if kinds == {str}:
+            ids = Ragged.of(self.codec.encode_source(str(source)) for source in sources)
+            corpus = Corpus(targets, sources=ids)
+        elif kinds == {Regions}:
+            images = [source for source in sources if isinstance(source, Regions)]
+            corpus = Corpus(
+                targets,
+                features=Ragged.joined([image.features for image in images]),
+                boxes=Ragged.joined([image.boxes for image in images]),
+            )
+        else:
+            corpus = Corpus(targets)
+        return collate(corpus, np.arange(len(sources))).to(self.device)
+
+
+def _merged(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """Return one hypothesis per text, the best of its orders, with all their probability."""
+    by_text: dict[str, list[Hypothesis]] = {}
+    for hypothesis in hypotheses:
+        by_text.setdefault(hypothesis.text, []).append(hypothesis)
+    merged = [_merge(group) for group in by_text.values()]
+    return sorted(merged, key=lambda h: -h.score)
+
+
+def _merge(group: Sequence[Hypothesis]) -> Hypothesis:
+    best = max(group, key=lambda h: h.score)
+    total = torch.tensor([h.score for h in group], dtype=torch.float64).logsumexp(0)
+    return dataclasses.replace(best, score=total.item())
+
+
+def load(path: str | Path, device: str = "cpu") -> Model:
+    """Return the model of a run folder (its best checkpoint), a model folder, or a hub id."""
+    return Model.from_pretrained(path, device)

@@ -1,0 +1,178 @@
+"""Runs: an experiment becomes task, codec, corpora and networks, and these a trainer in a folder."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from voi import checkpoint
+from voi.atomic import write_text
+from voi.config import Experiment, to_table
+from voi.data import Example, Task
+from voi.data.tasks import make_task
+from voi.errors import CheckpointError, DataError
+from voi.evaluate import KnownOrders, known_distances, validate
+from voi.networks import Networks
+from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
+from voi.training import Scored, Trainer, Watcher
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything an experiment trains on, in ids."""
+
+    experiment: Experiment  # search.max_length resolved
+    task: Task
+    codec: Codec
+    train: Corpus
+    valid: Corpus
+    reports: Mapping[str, CorpusReport]  # by split
+
+    @property
+    def region_size(self) -> int:
+        """Width of region features; 0 where sources are text or nothing."""
+        return 0 if self.train.features is None else self.train.features.values.shape[1]
+
+    def networks(self) -> Networks:
+        """Return freshly initialised networks, the same for the same seed."""
+        torch.manual_seed(self.experiment.training.seed)
+        counts = torch.tensor(self.codec.vocabulary.counts)
+        return Networks(self.experiment, counts, self.region_size)
+
+    def known_orders(self, split: str, corpus: Corpus) -> KnownOrders:
+        """Return the function from a row of a split's corpus to the known best orders."""
+        examples = self.task.split(split)
+
+        def known(row: int) -> Sequence[Sequence[int]]:
+            return self.task.known_orders(examples[int(corpus.origin[row])])
+
+        return known
+
+
+def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
+    """Return the data of an experiment; a codec is built from the training split if none is given."""
+    task = make_task(experiment.data.task, experiment.data.options)
+    examples = task.split("train")
+    codec = codec or build_codec(experiment.data.tokens, examples)
+    train, train_report = build_corpus(examples, codec, experiment.data)
+    valid_examples = first(task.split("valid"), experiment.training.valid_examples)
+    valid, valid_report = build_corpus(valid_examples, codec, experiment.data)
+    if not experiment.search.max_length:
+        longest = int(train.targets.lengths.max())
+        found = dataclasses.replace(experiment.search, max_length=longest)
+        experiment = dataclasses.replace(experiment, search=found)
+    reports = {"train": train_report, "valid": valid_report}
+    return Prepared(experiment, task, codec, train, valid, reports)
+
+
+def first(examples: Sequence[Example], count: int) -> Sequence[Example]:
+    """Return at most `count` examples of a split."""
+    return [examples[i] for i in range(min(count, len(examples)))]
+
+
+def start(prepared: Prepared, run: Path, watcher: Watcher) -> Trainer:
+    """Return the trainer of a new run, its folder made."""
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        if any(run.iterdir()):
+            raise CheckpointError(
+                f"{run} is not empty: continue it with `voi train --resume {run}`, or choose "
+                f"another folder with --out"
+            )
+        table = json.dumps(to_table(prepared.experiment), ensure_ascii=False, indent=1)
+        write_text(run / "experiment.json", table + "\n")
+        write_text(run / "data.json", json.dumps(_digests(prepared)) + "\n")
+        write_text(run / "README.md", _readme(run, prepared.experiment))
+    except OSError as error:
+        raise CheckpointError(
+            f"cannot write the run folder {run}: {error.strerror or error}; choose another with "
+            f"--out"
+        ) from error
+    return _trainer(prepared, prepared.networks(), run, watcher)
+
+
+def resume(run: Path, watcher: Watcher) -> Trainer:
+    """Return the trainer of a run, standing where its last checkpoint stands."""
+    folder = checkpoint.pointed(run, "last") if run.is_dir() else None
+    if folder is None:
+        raise CheckpointError(
+            f"nothing to resume in {run}: expected a run folder of `voi train` with last.json"
+        )
+    loaded = checkpoint.load(folder)
+    prepared = prepare(loaded.experiment, loaded.codec)
+    stored = json.loads((run / "data.json").read_text(encoding="utf-8"))
+    if stored != _digests(prepared):
+        raise DataError(
+            f"the data of {run} has changed since it was started: restore the files, or start a "
+            f"new run"
+        )
+    trainer = _trainer(prepared, loaded.networks, run, watcher)
+    trainer.restore(checkpoint.load_state(folder))
+    return trainer
+
+
+def _trainer(prepared: Prepared, networks: Networks, run: Path, watcher: Watcher) -> Trainer:
+    known = prepared.known_orders("train", prepared.train)
+    valid_known = prepared.known_orders("valid", prepared.valid)
+    config = prepared.experiment
+
+    def validated(networks: Networks) -> dict[str, float]:
+        return validate(
+            networks,
+            prepared.valid,
+            num_orders=max(phase.num_orders for phase in config.training.phases),
+            max_length=config.search.max_length,
+            known_orders=valid_known,
+            device=config.training.device,
+        ).values
+
+    def distance(scored: Scored) -> float | None:
+        values = list(known_distances(scored.q.mode, scored.batch, known))
+        return float(np.mean(values)) if values else None
+
+    return Trainer(
+        config,
+        networks,
+        prepared.train,
+        prepared.codec,
+        run,
+        validate=validated,
+        distance=distance,
+        watcher=watcher,
+        region_size=prepared.region_size,
+    )
+
+
+def _digests(prepared: Prepared) -> dict[str, str]:
+    """Return what identifies the data: a digest of the ids of each split."""
+    return {name: _digest(getattr(prepared, name)) for name in ("train", "valid")}
+
+
+def _digest(corpus: Corpus) -> str:
+    digest = hashlib.sha256()
+    for part in (corpus.targets, corpus.sources, corpus.features):
+        if part is not None:
+            digest.update(np.ascontiguousarray(part.offsets).data)
+            digest.update(np.ascontiguousarray(part.values).data)
+    return digest.hexdigest()
+
+
+def _readme(run: Path, experiment: Experiment) -> str:
+    return (
+        f"A run of voi on {experiment.data.task} with order {experiment.order.kind}. "
+        f'Reload it with `voi.load("{run}")`, go on with `voi train --resume {run}`.\n'
+    )
+
+
+def free_folder(name: str, parent: Path = Path("runs")) -> Path:
+    """Return a folder that does not exist yet: runs/name, or runs/name-2 and so on."""
+    numbers = iter(range(2, 10**6))
+    path = parent / name
+    while path.exists():
+        path = parent / f"{name}-{next(numbers)}"
+    return path

@@ -1,0 +1,149 @@
+"""How the next words and slots are chosen: the best pairs of a beam, or by chance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from voi.decoder import InsertionDecoder
+from voi.decoder.cache import Stepper
+from voi.search.state import Choice, SearchState
+from voi.tokens.vocabulary import END
+
+Chooser = Callable[[InsertionDecoder, SearchState], Choice]
+
+
+def penalized(
+    scores: Float[Tensor, "*shape"], lengths: Int[Tensor, "*shape"] | int, penalty: float
+) -> Float[Tensor, "*shape"]:
+    """Return scores divided by ((5 + length) / 6) ** penalty, END counted (Wu et al. 2016)."""
+    if not penalty:
+        return scores
+    lengths = torch.as_tensor(lengths, device=scores.device)
+    return scores / ((5 + lengths) / 6) ** penalty
+
+
+@dataclass(frozen=True)
+class BestPairs:
+    """The highest-scoring (word, slot) pairs of all hypotheses of an example, exactly.
+
+    A joint score never exceeds its word's, so the slots of few words are looked at: more are, until
+    the best word left out cannot beat the worst pair kept. Closed hypotheses compete as they are.
+    """
+
+    length_penalty: float = 0.0
+
+    def __call__(self, decoder: InsertionDecoder, state: SearchState) -> Choice:
+        stepper, width = Stepper(decoder), state.scores.shape[1]
+        words = state.constraints.allow_words(stepper.word_log_probs(state.states))
+        words = words.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
+        bounds = words + state.scores.unsqueeze(-1)  # no pair of this word can score higher
+        count = min(width + 2, words.shape[-1])
+        while True:
+            best, ids = bounds.topk(min(count + 1, words.shape[-1]), dim=-1)
+            pairs = _pairs(stepper, state, words, ids[..., :count])
+            choice, worst = self._best(state, pairs)
+            is_all = count >= words.shape[-1]
+            if is_all or bool((best[..., -1].amax(-1) <= worst).all()):
+                return choice
+            count = min(4 * count, words.shape[-1])
+
+    def _best(
+        self, state: SearchState, pairs: "_Pairs"
+    ) -> tuple[Choice, Float[Tensor, " batch"]]:
+        """Return the choice and the raw score that a left-out pair would have to beat."""
+        width, num_slots = state.scores.shape[1], pairs.slots.shape[-1]
+        joint = pairs.joint + state.scores[..., None, None]
+        step = state.history.words.shape[-1] + 1
+        new = penalized(joint, step, self.length_penalty).flatten(1)
+        kept = penalized(state.scores, state.lengths, self.length_penalty)
+        kept = kept.masked_fill(~state.closed, -torch.inf)
+        top, index = torch.cat([kept, new], dim=1).topk(width, dim=1)
+        is_kept, pair = index < width, (index - width).clamp(min=0)
+        per_parent = pairs.words.shape[-1] * num_slots
+        parents = torch.where(is_kept, index, pair // per_parent)
+        word_index = pair // num_slots  # of [width choices]
+        slots = pair % num_slots
+        words = pairs.words.flatten(1).gather(1, word_index).masked_fill(is_kept, END)
+        token = pairs.tokens.flatten(1).gather(1, word_index)
+        slot = pairs.slots.flatten(1).gather(1, pair).where(words != END, 0.0)
+        slots = slots.where(words != END, num_slots - 1)
+        worst = top[:, -1] * ((5 + step) / 6) ** self.length_penalty
+        return Choice(parents, words, slots, token, slot), worst
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    words: Int[Tensor, "batch width choices"]
+    tokens: Float[Tensor, "batch width choices"]
+    slots: Float[Tensor, "batch width choices slots"]
+
+    @property
+    def joint(self) -> Float[Tensor, "batch width choices slots"]:
+        return self.tokens.unsqueeze(-1) + self.slots
+
+
+def _pairs(
+    stepper: Stepper,
+    state: SearchState,
+    words: Float[Tensor, "batch width v"],
+    ids: Int[Tensor, "batch width choices"],
+) -> _Pairs:
+    """Return the pairs of some words with all slots; END has one place, and no slot term."""
+    slots = stepper.slot_log_probs(state.cache, state.states, ids, state.reading)
+    slots = state.constraints.allow_slots(slots, ids)
+    end = torch.full_like(slots, -torch.inf)
+    end[..., -1] = 0.0
+    slots = torch.where((ids == END).unsqueeze(-1), end, slots)
+    return _Pairs(ids, words.gather(-1, ids), slots)
+
+
+@dataclass(frozen=True)
+class ByChance:
+    """Words, then slots, drawn from the model's distributions, each hypothesis on its own.
+
+    Only the smallest set of words (of slots) that holds `top_p` of the probability can be drawn;
+    scores are those of the unchanged model.
+    """
+
+    generator: torch.Generator
+    temperature: float = 1.0
+    top_p: float = 1.0
+
+    def __call__(self, decoder: InsertionDecoder, state: SearchState) -> Choice:
+        stepper = Stepper(decoder)
+        plain = stepper.word_log_probs(state.states)
+        words = self._draw(state.constraints.allow_words(plain))
+        slots = stepper.slot_log_probs(state.cache, state.states, words[..., None], state.reading)
+        allowed = state.constraints.allow_slots(slots, words[..., None])
+        is_end = words == END
+        place = self._draw(torch.where(is_end[..., None, None], slots, allowed).squeeze(2))
+        place = place.where(~is_end, slots.shape[-1] - 1)
+        slot_scores = slots.squeeze(2).gather(-1, place.unsqueeze(-1)).squeeze(-1)
+        return Choice(
+            parents=torch.arange(words.shape[1], device=words.device).expand_as(words),
+            words=words,
+            slots=place,
+            token_scores=plain.gather(-1, words.unsqueeze(-1)).squeeze(-1),
+            slot_scores=slot_scores.where(~is_end, 0.0),
+        )
+
+    def _draw(self, log_probs: Float[Tensor, "batch width n"]) -> Int[Tensor, "batch width"]:
+        probs = (log_probs / self.temperature).softmax(-1)
+        if self.top_p < 1:
+            probs = probs.masked_fill(~nucleus(probs, self.top_p), 0.0)
+        drawn = torch.multinomial(probs.flatten(0, 1), 1, generator=self.generator)
+        return drawn.view(probs.shape[:2])
+
+
+def nucleus(probs: Float[Tensor, "*rows n"], top_p: float) -> Bool[Tensor, "*rows n"]:
+    """Return the fewest most probable entries whose probability is at least `top_p`.
+
+    >>> nucleus(torch.tensor([0.2, 0.5, 0.3]), 0.6)
+    tensor([False,  True,  True])
+    """
+    ordered, index = probs.sort(dim=-1, descending=True)
+    is_needed = ordered.cumsum(-1) - ordered < top_p  # what stands before is not enough yet
+    return torch.zeros_like(is_needed).scatter(-1, index, is_needed)

@@ -1,0 +1,193 @@
+"""What a search must and must not write: given tokens, gaps, required words, a maximal length.
+
+Every rule is kept by leaving out choices that break it or would make it impossible to keep, so all
+outputs obey. Given tokens are written first, left to right; what follows may only go into open
+slots. END is possible once nothing is owed: every gap has a token, every required word stands.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from voi.errors import DataError
+from voi.tokens.vocabulary import END
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The constraints of one example, in token ids."""
+
+    given: tuple[int, ...] = ()  # tokens that stand in the text, in reading order
+    open_slots: tuple[bool, ...] = (True,)  # before, between and after them: may more be inserted?
+    gaps: tuple[bool, ...] = (False,)  # must something be inserted there?
+    required: tuple[int, ...] = ()  # words that must be written, in any order
+
+    def __post_init__(self) -> None:
+        for slots in (self.open_slots, self.gaps):
+            if len(slots) != len(self.given) + 1:
+                raise ValueError(f"expected {len(self.given) + 1} slots, got {len(slots)}")
+        if any(gap and not is_open for gap, is_open in zip(self.gaps, self.open_slots, strict=True)):
+            raise ValueError("a gap must be an open slot")
+
+    @property
+    def least_length(self) -> int:
+        """A number of tokens that always suffices to obey."""
+        return len(self.given) + len(self.required) + sum(self.gaps)
+
+
+def check_lengths(rules: Sequence[Rules], max_length: int) -> None:
+    """Raise where a text of `max_length` tokens cannot obey."""
+    for i, rule in enumerate(rules):
+        if rule.least_length > max_length:
+            raise DataError(
+                f"input {i + 1} needs room for {rule.least_length} tokens (given words, gaps and "
+                f"required words), the longest allowed text has {max_length}: raise max_length"
+            )
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """The rules of a batch and how far each hypothesis has come in keeping them."""
+
+    given: Int[Tensor, "batch g"]
+    num_given: Int[Tensor, " batch"]
+    given_open: Bool[Tensor, "batch g+1"]
+    given_gaps: Bool[Tensor, "batch g+1"]
+    required: Int[Tensor, "batch r"]
+    max_length: int
+    open: Bool[Tensor, "batch width slots"]
+    gaps: Bool[Tensor, "batch width slots"]
+    missing: Bool[Tensor, "batch width r"]
+    step: int = field(default=0)
+
+    @staticmethod
+    def start(
+        rules: Sequence[Rules], width: int, max_length: int, device: torch.device
+    ) -> "Constraints":
+        """Return the constraints of a batch before the first step."""
+        check_lengths(rules, max_length)
+        given = _padded([r.given for r in rules], 0, device)
+        required = _padded([r.required for r in rules], -1, device)
+        num_given = torch.tensor([len(r.given) for r in rules], device=device)
+        given_open = _padded([r.open_slots for r in rules], 0, device).bool()
+        given_gaps = _padded([r.gaps for r in rules], 0, device).bool()
+        is_free = (num_given == 0)[:, None, None].expand(-1, width, -1)
+        return Constraints(
+            given,
+            num_given,
+            given_open,
+            given_gaps,
+            required,
+            max_length,
+            open=is_free & given_open[:, None, :1],
+            gaps=is_free & given_gaps[:, None, :1],
+            missing=(required >= 0).unsqueeze(1).repeat(1, width, 1),
+        )
+
+    def select(self, rows: Int[Tensor, " rows"]) -> "Constraints":
+        """Return the constraints of some examples of the batch."""
+        names = ("given", "num_given", "given_open", "given_gaps", "required")
+        names += ("open", "gaps", "missing")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    @property
+    def owed(self) -> Int[Tensor, "batch width"]:
+        """Tokens that must still be written, at most."""
+        unwritten = (self.num_given - self.step).clamp(min=0)
+        gaps_to_come = self.given_gaps.sum(-1).where(unwritten > 0, 0)
+        return (self.missing.sum(-1) + self.gaps.sum(-1)) + (unwritten + gaps_to_come).unsqueeze(1)
+
+    @property
+    def is_tight(self) -> Bool[Tensor, "batch width"]:
+        """Is there room only for what is owed?"""
+        return self.owed >= self.max_length - self.step
+
+    def allow_words(self, log_probs: Tensor) -> Tensor:
+        """Return log-probabilities [batch, width, v] with impossible words at -inf."""
+        allowed = log_probs.clone()
+        ends = self.owed == 0
+        allowed[..., END] = allowed[..., END].where(ends, -math.inf)
+        if self.step >= self.max_length:
+            return _only(allowed, torch.full_like(ends, END, dtype=torch.long).unsqueeze(-1))
+        is_given = (self.step < self.num_given)[:, None, None]
+        if bool(is_given.any()):
+            word = self.given[:, min(self.step, self.given.shape[1] - 1)]
+            forced = _only(log_probs, word[:, None, None].expand(*ends.shape, 1))
+            allowed = torch.where(is_given, forced, allowed)
+        must = (self.is_tight & (self.gaps.sum(-1) == 0) & (self.missing.sum(-1) > 0)).unsqueeze(-1)
+        if bool((must & ~is_given).any()):  # nothing but required words fits any more
+            wanted = self._wanted(allowed.shape[-1])
+            allowed = torch.where(must & ~is_given & ~wanted, -math.inf, allowed)
+        return allowed
+
+    def _wanted(self, size: int) -> Bool[Tensor, "batch width v"]:
+        """Return which words are required and still missing."""
+        shape = (*self.missing.shape[:2], size + 1)
+        index = self.required.unsqueeze(1).expand_as(self.missing) % (size + 1)  # none -> last
+        counts = torch.zeros(shape, dtype=torch.long, device=self.missing.device)
+        return counts.scatter_add(-1, index, self.missing.long())[..., :size] > 0
+
+    def allow_slots(
+        self, log_probs: Tensor, words: Int[Tensor, "batch width choices"]
+    ) -> Tensor:
+        """Return slot log-probabilities [batch, width, choices, slots] with closed slots at -inf."""
+        is_given = (self.step < self.num_given)[:, None, None]
+        last = torch.zeros_like(self.open)
+        last[..., -1] = True
+        allowed = torch.where(is_given, last, self.open).unsqueeze(2)
+        if bool(self.is_tight.any()):  # a word that is not owed may only fill a gap
+            index = words.unsqueeze(-1) == self.required[:, None, None]  # [batch, width, choices, r]
+            is_owed = (index & self.missing.unsqueeze(2)).any(-1) | is_given
+            tight = self.is_tight[..., None] & ~is_owed
+            allowed = allowed & (~tight.unsqueeze(-1) | self.gaps.unsqueeze(2))
+        return log_probs.masked_fill(~allowed, -math.inf)
+
+    def advance(
+        self,
+        parents: Int[Tensor, "batch width"],
+        words: Int[Tensor, "batch width"],
+        slots: Int[Tensor, "batch width"],
+    ) -> "Constraints":
+        """Return the constraints after each hypothesis took a step from one of the old ones."""
+        is_open, gaps, missing = (
+            x.gather(1, parents.unsqueeze(-1).expand(-1, -1, x.shape[-1]))
+            for x in (self.open, self.gaps, self.missing)
+        )
+        hit = (words.unsqueeze(-1) == self.required.unsqueeze(1)) & missing
+        missing = missing & ~(hit & (hit.cumsum(-1) == 1))  # one occurrence pays one debt
+        is_open, gaps = (_split(is_open, slots), _split(gaps, slots))
+        filled = torch.arange(gaps.shape[-1], device=slots.device) - slots.unsqueeze(-1)
+        gaps = gaps & ~((filled == 0) | (filled == 1))
+        step = self.step + 1
+        complete = (self.num_given == step) & (step > 0)
+        if bool(complete.any()):  # the given tokens stand: from now on their slots are the rule
+            open_now, gaps_now = (x[:, None, : step + 1] for x in (self.given_open, self.given_gaps))
+            is_open = torch.where(complete[:, None, None], open_now, is_open)
+            gaps = torch.where(complete[:, None, None], gaps_now, gaps)
+        return replace(self, open=is_open, gaps=gaps, missing=missing, step=step)
+
+
+def _only(log_probs: Tensor, words: Int[Tensor, "batch width 1"]) -> Tensor:
+    kept = log_probs.gather(-1, words)
+    return torch.full_like(log_probs, -math.inf).scatter(-1, words, kept)
+
+
+def _split(
+    flags: Bool[Tensor, "batch width slots"], slots: Int[Tensor, "batch width"]
+) -> Bool[Tensor, "batch width slots+1"]:
+    """Return flags with the one of the chosen slot doubled: a token now stands in its middle."""
+    places = torch.arange(flags.shape[-1] + 1, device=flags.device)
+    index = places - (places > slots.unsqueeze(-1)).long()
+    return flags.gather(-1, index)
+
+
+def _padded(
+    rows: Sequence[Sequence[int]], fill: int, device: torch.device
+) -> Int[Tensor, "batch size"]:
+    size = max((len(row) for row in rows), default=0)
+    table = [[*row, *[fill] * (size - len(row))] for row in rows]
+    return torch.tensor(table, dtype=torch.long, device=device).view(len(rows), size)

@@ -1,0 +1,53 @@
+"""A written target: what it says, and in which order it came to say it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from voi.analysis import Trace
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One generated target. `order[t] = i`: step t wrote final position i."""
+
+    text: str
+    tokens: tuple[str, ...]  # in reading order
+    order: tuple[int, ...]
+    slots: tuple[int, ...]  # slots[t]: how many written tokens stood left of step t's token
+    score: float  # log p(y, z | x) in nats; of all merged orders where they were merged
+    token_scores: tuple[float, ...] = ()  # log p of each step's token; END's is the last
+    slot_scores: tuple[float, ...] = ()  # log p of each step's slot
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def trace(self) -> tuple[tuple[str, ...], ...]:
+        """The partial sentence after every step.
+
+        >>> Hypothesis("a b", ("a", "b"), (1, 0), (0, 0), -1.0).trace
+        (('b',), ('a', 'b'))
+        """
+        return tuple(tokens for tokens, _ in self.steps())
+
+    def steps(self) -> Iterator[tuple[tuple[str, ...], int]]:
+        """Yield the partial sentence after every step and the index of its new token."""
+        written: list[int] = []
+        for position, slot in zip(self.order, self.slots, strict=True):
+            written.insert(slot, position)
+            yield tuple(self.tokens[i] for i in written), slot
+
+    def to_trace(self, source: str | None = None, reference: str | None = None) -> Trace:
+        """Return the record of how this target was written (docs/orders.md, "Trace files")."""
+        return Trace(
+            target=self.text,
+            tokens=self.tokens,
+            order=self.order,
+            slots=self.slots,
+            kind="generated",
+            source=source,
+            score=self.score,
+            token_scores=self.token_scores or None,
+            slot_scores=self.slot_scores,
+            reference=reference,
+        )

@@ -1,0 +1,139 @@
+"""Search: an encoded source -> hypotheses, step by step, until none that is open can win."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from voi.decoder import InsertionDecoder, SourceStates
+from voi.search.choose import BestPairs, ByChance, Chooser, penalized
+from voi.search.constraints import Constraints, Rules
+from voi.search.state import SearchState
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Settings of generation by chance."""
+
+    num_samples: int = 1
+    temperature: float = 1.0
+    top_p: float = 1.0  # nucleus, of words and of slots
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.num_samples < 1 or self.temperature <= 0 or not 0 < self.top_p <= 1:
+            raise ValueError(
+                f"sampling needs num_samples >= 1, temperature > 0 and 0 < top_p <= 1, got {self}"
+            )
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finished hypothesis in ids."""
+
+    words: tuple[int, ...]  # in generation order
+    slots: tuple[int, ...]
+    token_scores: tuple[float, ...]  # END's is the last
+    slot_scores: tuple[float, ...]
+    score: float
+
+
+@torch.no_grad()
+def search(
+    decoder: InsertionDecoder,
+    source: SourceStates,
+    *,
+    beam: int = 1,
+    nbest: int = 1,
+    length_penalty: float = 0.0,
+    max_length: int = 256,
+    sampling: Sampling | None = None,
+    rules: Sequence[Rules] | None = None,
+) -> list[list[Found]]:
+    """Return the hypotheses of each example, best first.
+
+    Beam search over (word, slot) pairs scored jointly; beam 1 is greedy. With `sampling`, hypotheses
+    are drawn instead, in the order drawn. Every hypothesis ends with END, which `max_length`
+    enforces, and its score is log p(y, z | x) of the model.
+    """
+    batch, device = source.mask.shape[0], source.mask.device
+    width = sampling.num_samples if sampling else beam
+    if nbest > width:
+        raise ValueError(f"nbest must be at most the beam, got {nbest} and {width}")
+    constraints = Constraints.start(rules or [Rules()] * batch, width, max_length, device)
+    state = SearchState.start(decoder, source, width, constraints)
+    choose: Chooser = BestPairs(length_penalty)
+    if sampling:
+        generator = torch.Generator(device).manual_seed(sampling.seed)
+        choose = ByChance(generator, sampling.temperature, sampling.top_p)
+        state.scores.zero_()
+    found: dict[int, list[Found]] = {}
+    rows = torch.arange(batch, device=device)  # the examples that `state` holds
+    while len(found) < batch:
+        state = state.advance(decoder, choose(decoder, state))
+        done = _is_done(state, width if sampling else nbest, length_penalty)
+        for i, row in enumerate(rows.tolist()):
+            if done[i] and row not in found:
+                found[row] = _collect(state, i, length_penalty, is_ranked=not sampling)
+        if 2 * (batch - len(found)) < len(rows):  # more than half are done: go on without them
+            keep = (~done).nonzero().flatten()
+            state, rows = state.select(keep), rows[keep]
+    return [found[i] if sampling else found[i][:nbest] for i in range(batch)]
+
+
+def _is_done(state: SearchState, nbest: int, penalty: float) -> Bool[Tensor, " batch"]:
+    """Return for which examples no open hypothesis can still enter the `nbest`.
+
+    Scores only fall, so an open hypothesis is worth at most its score at the longest length.
+    """
+    closed = penalized(state.scores, state.lengths, penalty).masked_fill(~state.closed, -torch.inf)
+    longest = state.constraints.max_length + 1
+    hope = penalized(state.scores, longest, penalty).masked_fill(state.closed, -torch.inf)
+    nth = closed.topk(nbest, dim=1).values[:, -1]
+    return (hope.amax(1) <= nth) | (hope.amax(1) == -torch.inf)
+
+
+def _collect(state: SearchState, row: int, penalty: float, *, is_ranked: bool) -> list[Found]:
+    """Return the closed hypotheses of one example."""
+    kept = (state.closed[row] & state.scores[row].isfinite()).nonzero().flatten()
+    if is_ranked:
+        final = penalized(state.scores[row, kept], state.lengths[row, kept], penalty)
+        kept = kept[final.argsort(descending=True, stable=True)]
+    return [_found(state, row, i) for i in kept.tolist()]
+
+
+def _found(state: SearchState, row: int, i: int) -> Found:
+    steps = int(state.lengths[row, i])  # END counted
+    history = {name: x[row, i].tolist() for name, x in vars(state.history).items()}
+    return Found(
+        words=tuple(history["words"][: steps - 1]),
+        slots=tuple(history["slots"][: steps - 1]),
+        token_scores=tuple(history["token_scores"][:steps]),
+        slot_scores=tuple(history["slot_scores"][: steps - 1]),
+        score=float(state.scores[row, i]),
+    )
+
+
+def reading_order(slots: Sequence[int]) -> list[int]:
+    """Return order[t], the final position of step t's token, from the slots of all steps.
+
+    >>> reading_order([0, 0, 1])
+    [2, 0, 1]
+    """
+    written: list[int] = []
+    for step, slot in enumerate(slots):
+        written.insert(slot, step)
+    order = [0] * len(written)
+    for place, step in enumerate(written):
+        order[step] = place
+    return order
+
+
+def ids_in_reading_order(found: Found) -> list[int]:
+    """Return a hypothesis' words as they are read."""
+    written: list[int] = []
+    for word, slot in zip(found.words, found.slots, strict=True):
+        written.insert(slot, word)
+    return written

@@ -1,0 +1,126 @@
+"""The state of a search: hypotheses of a batch as tensors, and how a step changes them."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from voi.decoder import InsertionDecoder, SourceStates
+from voi.decoder.cache import Cache, Stepper
+from voi.search.constraints import Constraints
+from voi.tokens.vocabulary import END
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The next step of every hypothesis: from which old one, which word, into which slot.
+
+    A hypothesis that is closed stays as it is; its word and slot are without meaning.
+    """
+
+    parents: Int[Tensor, "batch width"]
+    words: Int[Tensor, "batch width"]
+    slots: Int[Tensor, "batch width"]
+    token_scores: Float[Tensor, "batch width"]
+    slot_scores: Float[Tensor, "batch width"]  # 0 for END, which has no slot
+
+
+@dataclass(frozen=True)
+class History:
+    """What was written so far, in generation order; steps after END are without meaning."""
+
+    words: Int[Tensor, "batch width t"]
+    slots: Int[Tensor, "batch width t"]
+    token_scores: Float[Tensor, "batch width t"]
+    slot_scores: Float[Tensor, "batch width t"]
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """All hypotheses of a batch after some steps; all open ones have written the same number."""
+
+    cache: Cache
+    states: Float[Tensor, "batch width d"]  # of the last written token
+    reading: Int[Tensor, "batch width written"]  # pool entries in reading order, START first
+    history: History
+    scores: Float[Tensor, "batch width"]  # log p(y, z | x) so far; -inf: no hypothesis
+    lengths: Int[Tensor, "batch width"]  # steps taken, END counted
+    closed: Bool[Tensor, "batch width"]
+    constraints: Constraints
+
+    @staticmethod
+    def start(
+        decoder: InsertionDecoder, source: SourceStates, width: int, constraints: Constraints
+    ) -> "SearchState":
+        """Return one empty hypothesis per example, and `width - 1` that do not exist yet."""
+        cache, states, reading = Stepper(decoder).start(source, width)
+        batch, device = source.mask.shape[0], source.mask.device
+        scores = torch.full((batch, width), -torch.inf, device=device)
+        scores[:, 0] = 0.0
+        none = torch.zeros(batch, width, 0, device=device)
+        return SearchState(
+            cache,
+            states,
+            reading,
+            History(none.long(), none.long(), none, none),
+            scores,
+            lengths=torch.zeros(batch, width, dtype=torch.long, device=device),
+            closed=torch.zeros(batch, width, dtype=torch.bool, device=device),
+            constraints=constraints,
+        )
+
+    def advance(self, decoder: InsertionDecoder, choice: Choice) -> "SearchState":
+        """Return the state after every hypothesis took its step; the cache is extended in place."""
+        parents = choice.parents
+        was_closed = self.closed.gather(1, parents)
+        history = History(
+            *(
+                torch.cat([old.gather(1, parents.unsqueeze(-1).expand_as(old)), new[..., None]], -1)
+                for old, new in zip(
+                    vars(self.history).values(),
+                    (choice.words, choice.slots, choice.token_scores, choice.slot_scores),
+                    strict=True,
+                )
+            )
+        )
+        gain = (choice.token_scores + choice.slot_scores).masked_fill(was_closed, 0.0)
+        reading, places = self._insert(parents, choice.slots)
+        states = Stepper(decoder).write(self.cache, choice.words, reading, places)
+        return SearchState(
+            self.cache,
+            states,
+            reading,
+            history,
+            self.scores.gather(1, parents) + gain,
+            self.lengths.gather(1, parents) + (~was_closed).long(),
+            was_closed | (choice.words == END),
+            self.constraints.advance(parents, choice.words, choice.slots),
+        )
+
+    def _insert(
+        self, parents: Int[Tensor, "batch width"], slots: Int[Tensor, "batch width"]
+    ) -> tuple[Int[Tensor, "batch width written+1"], Int[Tensor, "batch width"]]:
+        """Return the readings with a new pool entry in the chosen slots, and its places."""
+        reading = self.reading.gather(1, parents.unsqueeze(-1).expand_as(self.reading))
+        places = slots + 1  # START stands before slot 0
+        index = torch.arange(reading.shape[-1] + 1, device=slots.device)
+        shifted = (index - (index > places.unsqueeze(-1)).long()).clamp(max=reading.shape[-1] - 1)
+        entries = torch.arange(slots.shape[1], device=slots.device) + self.cache.used
+        is_new = index == places.unsqueeze(-1)
+        return torch.where(is_new, entries.unsqueeze(-1), reading.gather(-1, shifted)), places
+
+    def select(self, rows: Int[Tensor, " rows"]) -> "SearchState":
+        """Return the state of some examples of the batch."""
+        tensors = {
+            name: getattr(self, name)[rows]
+            for name in ("states", "reading", "scores", "lengths", "closed")
+        }
+        history = History(*(x[rows] for x in vars(self.history).values()))
+        return replace(
+            self,
+            cache=self.cache.select(rows),
+            history=history,
+            constraints=self.constraints.select(rows),
+            **tensors,
+        )

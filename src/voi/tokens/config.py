@@ -1,0 +1,53 @@
+"""The settings of a codec, and the tokenizer they ask for."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from voi.errors import ConfigError
+from voi.tokens.moses import Moses
+from voi.tokens.python_code import PythonCode
+from voi.tokens.words import Folded, Tokenizer, Words
+
+
+@dataclass(frozen=True)
+class TokensConfig:
+    """How text becomes tokens: the table [data.tokens]."""
+
+    kind: Literal["words", "bpe"] = "words"  # bpe: words are cut into pieces
+    pretokenizer: Literal["whitespace", "moses", "code"] = "whitespace"  # text -> words
+    source_language: str = "en"  # for moses
+    target_language: str = "en"  # for moses
+    lowercase: bool = False  # both sides
+    strip_diacritics: bool = False  # of the source: Romanian ș -> s
+    min_count: int = 1  # words seen less often are unknown; bpe: such pairs are not merged
+    max_size: int = 0  # kind words: words in the vocabulary; 0: all
+    size: int = 32000  # kind bpe: pieces in the vocabulary
+    copy: bool = False  # kind words: unknown target words are copied from the source
+    num_copies: int = 16  # different unknown words of one source that can be copied
+
+    def __post_init__(self) -> None:
+        least = {"min_count": 1, "max_size": 0, "size": 1, "num_copies": 1}
+        for name, lowest in least.items():
+            if getattr(self, name) < lowest:
+                raise ConfigError(
+                    f"data.tokens.{name} must be at least {lowest}, got {getattr(self, name)}"
+                )
+        if self.kind == "bpe" and self.copy:
+            raise ConfigError(
+                'data.tokens.copy copies whole words: set data.tokens.kind = "words", '
+                "or leave copying out, since pieces can spell any word"
+            )
+        if self.kind == "bpe" and self.max_size:
+            raise ConfigError("data.tokens.max_size is for words: set data.tokens.size for bpe")
+
+
+def make_pretokenizer(config: TokensConfig) -> Tokenizer:
+    """Return the tokenizer that splits texts into words."""
+    tokenizer: Tokenizer = Words()
+    if config.pretokenizer == "moses":
+        tokenizer = Moses(config.source_language, config.target_language)
+    elif config.pretokenizer == "code":
+        tokenizer = PythonCode()
+    if config.lowercase or config.strip_diacritics:
+        return Folded(tokenizer, config.lowercase, config.strip_diacritics)
+    return tokenizer

@@ -1,0 +1,218 @@
+import gzip
+import json
+import sys
+from types import ModuleType
+
+import pytest
+
+from shared_data import shared_data
+from voi.config import from_table
+from voi.data.example import Example
+from voi.data.files import FileTask, held_out
+from voi.errors import ConfigError, DataError, MissingExtraError
+
+ROMANIAN = {"source_suffix": "ro", "target_suffix": "en"}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("VOI_CACHE", str(tmp_path / "cache"))
+
+
+def tsv(number, start=0):
+    return "".join(f"s {i}\tt {i}\n" for i in range(start, start + number))
+
+
+def examples(number, start=0):
+    return [Example(f"s {i}", f"t {i}") for i in range(start, start + number)]
+
+
+@pytest.mark.parametrize("gz", ["", ".gz"])
+@pytest.mark.parametrize("name", ["tsv", "jsonl", "pair"])
+@pytest.mark.parametrize("valid", ["valid", "dev", "validation", "val"])
+def test_folders_in_every_format(tmp_path, gz, name, valid):
+    def write(file, content):
+        data = content.encode()
+        (tmp_path / (file + gz)).write_bytes(gzip.compress(data) if gz else data)
+
+    for split, rows in {
+        "train": examples(5),
+        valid: examples(2, 5),
+        "test": examples(3, 7),
+    }.items():
+        if name == "tsv":
+            write(f"{split}.tsv", "".join(f"{row.source}\t{row.target}\n" for row in rows))
+        elif name == "jsonl":
+            write(
+                f"{split}.jsonl",
+                "".join(json.dumps({"a": r.source, "b": r.target}) + "\n" for r in rows),
+            )
+        else:
+            write(f"{split}.ro", "\n".join(row.source for row in rows))
+            write(f"{split}.en", "\n".join(row.target for row in rows))
+    keys = {"source_key": "a", "target_key": "b"} if name == "jsonl" else {}
+    task = FileTask(folder=str(tmp_path), source_suffix="ro", target_suffix="en", **keys)
+    assert list(task.split("train")) == examples(5)
+    assert list(task.split("valid")) == examples(2, 5)
+    assert list(task.split("test")) == examples(3, 7)
+    assert task.split("train") is task.split("train")
+    assert task.notes == ()
+    assert task.known_orders(task.split("test")[0]) == ()
+
+
+def test_single_files_and_settings_as_an_experiment_gives_them(tmp_path):
+    for name, content in (("a.tsv", tsv(4)), ("b.txt", tsv(2, 4))):
+        (tmp_path / name).write_text(content)
+    (tmp_path / "c.src").write_text("s 6\n")
+    (tmp_path / "c.tgt").write_text("t 6\n")
+    task = from_table(
+        FileTask,
+        {
+            "train": str(tmp_path / "a.tsv"),
+            "valid": str(tmp_path / "b.txt"),
+            "test": str(tmp_path / "c"),
+            "columns": ["source", "target"],
+        },
+    )
+    assert [len(task.split(name)) for name in ("train", "valid", "test")] == [4, 2, 1]
+    assert task.split("test")[0] == Example("s 6", "t 6")
+
+
+@pytest.mark.parametrize(("number", "held"), [(2, 1), (99, 1), (250, 2), (1000, 10)])
+def test_without_valid_some_of_train_is_held_out(tmp_path, number, held):
+    (tmp_path / "train.tsv").write_text(tsv(number))
+    task = FileTask(folder=str(tmp_path))
+    train, valid = list(task.split("train")), list(task.split("valid"))
+    assert len(valid) == held
+    assert sorted(map(repr, train + valid)) == sorted(map(repr, examples(number)))
+    assert task.notes == (
+        f"valid: {held} of {number} training examples, as no valid split is given",
+    )
+    again = FileTask(folder=str(tmp_path))
+    assert list(again.split("valid")) == valid
+
+
+def test_what_is_held_out():
+    keys = {i: i * 2654435761 % 2**32 for i in range(5000)}
+    assert held_out(5000, 0.01).tolist() == sorted(sorted(keys, key=keys.get)[:50])
+    assert len(held_out(1_000_000, 0.01)) == 1000
+    gaps = [b - a for a, b in zip(held_out(5000, 0.01), held_out(5000, 0.01)[1:], strict=False)]
+    assert max(gaps) <= 300  # spread over the whole
+
+
+def test_one_example_cannot_be_shared(tmp_path):
+    (tmp_path / "train.tsv").write_text(tsv(1))
+    with pytest.raises(DataError, match="give a valid split"):
+        FileTask(folder=str(tmp_path)).split("train")
+
+
+def test_missing_and_doubtful_splits(tmp_path):
+    (tmp_path / "train.tsv").write_text(tsv(3))
+    task = FileTask(folder=str(tmp_path))
+    with pytest.raises(DataError, match=r"no test split in .*: looked for test with \.tsv"):
+        task.split("test")
+    with pytest.raises(DataError, match=r'unknown split "tests": did you mean "test"'):
+        task.split("tests")
+    with pytest.raises(DataError, match=r"no test split given as data.options.test"):
+        FileTask(train=str(tmp_path / "train.tsv")).split("test")
+    (tmp_path / "train.json").write_text("{}")
+    with pytest.raises(DataError, match=r"several files could be the train split: .*: keep one"):
+        FileTask(folder=str(tmp_path)).split("train")
+
+
+def test_files_of_no_known_kind(tmp_path):
+    (tmp_path / "train.csv").write_text("a,b\n")
+    with pytest.raises(
+        DataError, match=r"train\.csv is neither .* nor the start of train\.csv\.src"
+    ):
+        FileTask(train=str(tmp_path / "train.csv")).split("train")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "give one of .*, got none"),
+        ({"train": "a.tsv", "folder": "b"}, r"got data\.options\.train and data\.options\.folder"),
+        ({"folder": "b", "test": "c"}, "go with data.options.train, not folder"),
+        ({"train": "a.tsv", "holdout": 0.0}, "holdout must be in"),
+    ],
+)
+def test_impossible_options(options, message):
+    with pytest.raises(ConfigError, match=message):
+        FileTask(**options)
+
+
+def test_the_hub_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'voi\[hub\]'"):
+        FileTask(hub="some/set").split("train")
+
+
+def test_data_sets_of_the_hub(monkeypatch):
+    rows = [{"translation": {"ro": f"s {i}", "en": f"t {i}"}} for i in range(5)]
+    asked = []
+
+    def load_dataset(name, config):
+        asked.append((name, config))
+        if name != "wmt16":
+            raise ValueError("no such data set")
+        return {"train": rows[:3], "validation": rows[3:]}
+
+    library = ModuleType("datasets")
+    library.load_dataset = load_dataset
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    keys = {"source_key": "translation.ro", "target_key": "translation.en"}
+    task = FileTask(hub="wmt16", hub_config="ro-en", **keys)
+    assert list(task.split("train")) == examples(3)
+    assert list(task.split("valid")) == examples(2, 3)
+    assert asked == [("wmt16", "ro-en")]
+    with pytest.raises(DataError, match="no test split in wmt16: looked for test"):
+        task.split("test")
+    with pytest.raises(DataError, match=r"wmt16 \(train\): 3 of 3 lines .*row 0 lacks the key"):
+        FileTask(hub="wmt16").split("train")
+    with pytest.raises(DataError, match="'other' cannot be loaded: no such data set"):
+        FileTask(hub="other").split("train")
+
+
+def test_a_data_set_saved_on_disk(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    rows = [{"source": f"s {i}", "target": f"t {i}"} for i in range(4)]
+    saved = datasets.DatasetDict({"train": datasets.Dataset.from_list(rows)})
+    saved.save_to_disk(str(tmp_path / "saved"))
+    task = FileTask(hub=str(tmp_path / "saved"), holdout=0.25)
+    assert (len(task.split("train")), len(task.split("valid"))) == (3, 1)
+    assert set(task.split("valid")) <= set(examples(4))
+
+
+@pytest.mark.parametrize(
+    ("parts", "options", "sizes"),  # sizes as listed beside the files
+    [
+        (["ro_en", "rosts"], ROMANIAN, {"valid": 3000, "test": 2758}),
+        (["ro_en", "mlqe_pe"], ROMANIAN, {"valid": 1000, "test": 1000}),
+        (
+            ["ro_en", "wmt16_sample"],
+            {"source_key": "translation.ro", "target_key": "translation.en"},
+            {"train": 11, "valid": 16, "test": 20},
+        ),
+        (
+            ["debian_synopsis"],
+            {
+                "columns": ("package", "text", "synopsis"),
+                "source_key": "text",
+                "target_key": "synopsis",
+            },
+            {"valid": 1000, "test": 1000},
+        ),
+    ],
+)
+def test_real_folders(parts, options, sizes):
+    task = FileTask(folder=str(shared_data(*parts)), **options)
+    assert {name: len(task.split(name)) for name in sizes} == sizes
+
+
+def test_real_captions_have_no_source():
+    path = shared_data("coco_captions", "captions_30k.tsv.gz")
+    columns = ("image", "split", "caption")
+    task = FileTask(train=str(path), columns=columns, source_key="", target_key="caption")
+    assert len(task.split("train")) + len(task.split("valid")) == 30000
+    assert task.split("train")[0].source is None

@@ -1,0 +1,84 @@
+import gzip
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from voi.data import lines
+from voi.data.lines import Lines
+from voi.errors import DataError
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("VOI_CACHE", str(tmp_path / "cache"))
+
+
+def read(path):
+    found = Lines(path)
+    return [found[i] for i in range(len(found))]
+
+
+@given(
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"))),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\ufeff"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_come_back(tmp_path, monkeypatch, texts, end, mark):
+    monkeypatch.setattr(lines, "_BLOCK", 3)  # lines cross the blocks
+    path = tmp_path / "lines.txt"
+    texts = [text.removeprefix("\ufeff") for text in texts]
+    while texts and not texts[-1].encode().strip():
+        texts.pop()
+    path.write_bytes((mark + "".join(text + end for text in texts)).encode())
+    assert read(path) == texts
+
+
+@pytest.mark.parametrize(
+    "content", [b"a\n\nb", b"a\n\nb\n", b"a\r\n\r\nb\r\n\r\n", b"\xef\xbb\xbfa\n\nb\n \n\t"]
+)
+def test_blank_lines_stay_in_the_middle_and_go_at_the_end(tmp_path, content):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(content)
+    assert read(path) == ["a", "", "b"]
+
+
+def test_empty_files(tmp_path):
+    path = tmp_path / "lines.txt"
+    for content in (b"", b"\n", b"\xef\xbb\xbf"):
+        path.write_bytes(content)
+        assert read(path) == []
+
+
+def test_other_line_separators_are_text(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("a\u2028b\x0bc\x85d\n", encoding="utf-8")
+    assert read(path) == ["a\u2028b\x0bc\x85d"]
+
+
+def test_packed_files_are_unpacked_once_and_again_when_they_change(tmp_path):
+    path = tmp_path / "lines.txt.gz"
+    path.write_bytes(gzip.compress(b"a\nb\n"))
+    assert read(path) == ["a", "b"]
+    (unpacked,) = (tmp_path / "cache" / "unpacked").iterdir()
+    unpacked.write_bytes(b"c\n")
+    assert read(path) == ["c"]  # read from the cache
+    path.write_bytes(gzip.compress(b"d\n"))
+    os.utime(path, ns=(1, 1))
+    assert read(path) == ["d"]
+
+
+@pytest.mark.parametrize("content", [b"plain", gzip.compress(b"a line\n" * 99)[:-12]])
+def test_broken_packed_files(tmp_path, content):
+    path = tmp_path / "lines.txt.gz"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"lines.txt.gz cannot be unpacked"):
+        Lines(path)
+    assert list((tmp_path / "cache" / "unpacked").iterdir()) == []
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(DataError, match=r"no file .*nowhere"):
+        Lines(tmp_path / "nowhere")

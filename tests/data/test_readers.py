@@ -1,0 +1,132 @@
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from voi.data.example import Example
+from voi.data.readers import Fields, read_jsonl, read_parallel, read_tsv
+from voi.errors import ConfigError, DataError
+
+plain = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\t\ufeff"), min_size=1)
+pairs = st.lists(st.tuples(plain, plain).filter(lambda pair: all(map(str.strip, pair))), min_size=1)
+in_file = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@given(pairs)
+@in_file
+def test_every_format_gives_the_pairs_back(tmp_path, drawn):
+    expected = [Example(*pair) for pair in drawn]
+    paths = [tmp_path / name for name in ("a.tsv", "a.jsonl", "a.src", "a.tgt")]
+    contents = [
+        "".join(f"{source}\t{target}\n" for source, target in drawn),
+        "".join(json.dumps({"source": s, "target": t}) + "\n" for s, t in drawn),
+        "".join(source + "\n" for source, _ in drawn),
+        "".join(target + "\n" for _, target in drawn),
+    ]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content, encoding="utf-8", newline="")
+    assert list(read_tsv(paths[0], Fields())) == expected
+    assert list(read_jsonl(paths[1], Fields())) == expected
+    assert list(read_parallel(paths[2], paths[3])) == expected
+
+
+def write(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+def test_records_are_a_sequence(tmp_path):
+    records = read_tsv(write(tmp_path, "a.tsv", b"a\tx\nb\ty\nc\tz\n"), Fields())
+    assert records[-1] == Example("c", "z")
+    assert records[1:] == [Example("b", "y"), Example("c", "z")]
+    for index in (3, -4):
+        with pytest.raises(IndexError):
+            records[index]
+
+
+def test_chosen_columns(tmp_path):
+    path = write(tmp_path, "a.tsv", b"1\ta b\tx\n2\tc\ty\n")
+    columns = ("id", "text", "summary")
+    assert read_tsv(path, Fields("text", "summary", columns))[0] == Example("a b", "x")
+    assert read_tsv(path, Fields("", "text", columns))[1] == Example(None, "c")
+    with pytest.raises(ConfigError, match=r'"sumary": did you mean "summary"'):
+        read_tsv(path, Fields("text", "sumary", columns))
+
+
+def test_nested_keys(tmp_path):
+    path = write(tmp_path, "a.jsonl", b'{"translation": {"ro": "a", "en": "b"}, "n": 1}')
+    assert read_jsonl(path, Fields("translation.ro", "translation.en"))[0] == Example("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"a", r"line 2 has 1 column, expected 2 \(source, target\)"),
+        (b"a\tb\tc", r"line 2 has 3 columns, expected 2"),
+        (b"", r"line 2 has 1 column"),
+        (b" \tb", r"line 2 has an empty source"),
+        (b"a\t", r"line 2 has an empty target"),
+        (b"a\t\xffb", r"line 2 is not UTF-8 \(byte 0xff at position 3\)"),
+    ],
+)
+def test_bad_lines_of_columns(tmp_path, line, problem):
+    path = write(tmp_path, "a.tsv", b"a\tx\n" + line + b"\nb\ty\n")
+    with pytest.raises(
+        DataError, match=rf"a\.tsv: 1 of 3 lines cannot be used: {problem}.*correct"
+    ):
+        read_tsv(path, Fields())
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"{", r"line 2 is not JSON \(.*, column 2\)"),
+        (b"", r"line 2 is not JSON"),
+        (b'["a", "b"]', r"line 2 is no object with the key 'source'"),
+        (b'{"source": "a", "tgt": "b"}', r"line 2 lacks the key 'target' \(it has source, tgt\)"),
+        (b'{"source": "a", "target": ["b"]}', r"line 2 has a 'target' of type list, expected text"),
+        (b'{"source": "a", "target": "\\n"}', r"line 2 has an empty target"),
+        (b'{"source": "\xe9"}', r"line 2 is not UTF-8 \(byte 0xe9 at position 13\)"),
+    ],
+)
+def test_bad_lines_of_json(tmp_path, line, problem):
+    good = b'{"source": "a", "target": "b"}\n'
+    path = write(tmp_path, "a.jsonl", good + line + b"\n" + good)
+    with pytest.raises(DataError, match=rf"a\.jsonl: 1 of 3 lines cannot be used: {problem}"):
+        read_jsonl(path, Fields())
+
+
+def test_bad_lines_of_parallel_files(tmp_path):
+    source = write(tmp_path, "a.ro", b"a\nb\xff\n\nd\n")
+    target = write(tmp_path, "a.en", b"x\ny\nz\nw\n")
+    with pytest.raises(
+        DataError, match=r"line 2 of a\.ro is not UTF-8 .*; line 3 has an empty source"
+    ):
+        read_parallel(source, target)
+    shorter = write(tmp_path, "a.fr", b"x\ny\nz\n")
+    with pytest.raises(DataError, match=r"a\.ro and a\.fr have 4 and 3 lines"):
+        read_parallel(source, shorter)
+
+
+def test_only_the_first_problems_are_named(tmp_path):
+    path = write(tmp_path, "a.tsv", b"a\tb\n" + b"bad\n" * 7)
+    with pytest.raises(DataError, match=r"7 of 8 lines") as caught:
+        read_tsv(path, Fields())
+    assert str(caught.value).count("line ") == 5
+    assert "; and 2 more: correct" in str(caught.value)
+
+
+def test_a_file_without_examples(tmp_path):
+    with pytest.raises(DataError, match=r"a\.tsv holds no examples"):
+        read_tsv(write(tmp_path, "a.tsv", b"\n"), Fields())
+
+
+def test_a_file_that_changes_while_it_is_used_names_the_line(tmp_path):
+    path = write(tmp_path, "a.tsv", b"a\tb\nc\td\n")
+    records = read_tsv(path, Fields())
+    with path.open("r+b") as file:
+        file.write(b"a b\n")
+    with pytest.raises(DataError, match=r"a\.tsv: line 1 has 1 column"):
+        records[0]

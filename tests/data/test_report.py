@@ -1,0 +1,125 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from shared_data import shared_data
+from voi.config import DataConfig
+from voi.data.example import Example, Regions
+from voi.data.files import FileTask
+from voi.data.report import check, report_rows
+
+
+@dataclass(frozen=True)
+class Pairs:
+    splits: dict
+
+    def split(self, name):
+        return self.splits[name]
+
+    def known_orders(self, example):
+        return ()
+
+
+TINY = Pairs(
+    {
+        "train": [Example("a b", "x"), Example("a  b", "x "), Example("c", "x y z")],
+        "valid": [Example("c d", "x q q y")],
+        "test": [
+            Example("a b", "x"),
+            Example("a b", "y"),
+            Example("c", "x y z"),
+            Example("d", "q"),
+        ],
+    }
+)
+
+
+def test_a_report_counted_by_hand():
+    report = check(TINY, DataConfig(max_target_length=2))
+    train, valid, test = report.splits
+    assert report.vocabulary_size == 4 + 6
+    assert [split.num_examples for split in report.splits] == [3, 1, 4]
+    assert (train.target.mean, train.target.median, train.target.longest) == (5 / 3, 1, 3)
+    assert (train.target.longest_example, train.target.num_over) == (2, 1)
+    assert train.source.mean == 5 / 3
+    assert (train.num_repeated, valid.num_repeated, test.num_repeated) == (1, 0, 0)
+    assert (train.seen_in_train, valid.seen_in_train, test.seen_in_train) == (1, 0, 0.5)
+    assert (valid.unknown_sources, valid.unknown_targets) == (1 / 2, 1 / 2)
+    assert (valid.targets_with_unknown, test.targets_with_unknown) == (1, 1 / 4)
+    assert train.unknown_targets == 0
+
+
+def test_words_that_can_be_copied_are_known():
+    pairs = Pairs({"train": [Example("a", "a")], "valid": [Example("a b", "b c")], "test": []})
+    pairs.splits["test"] = pairs.splits["valid"]
+    report = check(pairs, DataConfig(tokens={"copy": True}))
+    assert report.splits[1].unknown_targets == 1 / 2
+
+
+def test_splits_without_source_and_with_images():
+    rng = np.random.default_rng(0)
+    regions = [Regions(rng.normal(size=(m, 2)), rng.uniform(size=(m, 4))) for m in (3, 5)]
+    train = [Example(image, "x") for image in regions]
+    report = check(Pairs(dict.fromkeys(("train", "valid", "test"), train)), DataConfig())
+    assert report.splits[0].source.mean == 4
+    assert report.splits[0].num_repeated == 0
+    assert report.splits[2].seen_in_train == 1
+    plain = [Example(None, "x y")]
+    report = check(Pairs(dict.fromkeys(("train", "valid", "test"), plain)), DataConfig())
+    assert report.splits[0].source is None
+    assert ("source length, mean", "none", "none", "none") in report_rows(report)
+
+
+def test_files_without_test_split(tmp_path):
+    (tmp_path / "train.tsv").write_text("a\tb\nc\td\ne\tf\n")
+    report = check(FileTask(folder=str(tmp_path)), DataConfig())
+    assert [split.name for split in report.splits] == ["train", "valid"]
+    assert "valid: 1 of 3 training examples" in report.notes[0]
+
+
+def test_rows_are_a_full_table():
+    rows = report_rows(check(TINY, DataConfig()))
+    assert {len(row) for row in rows} == {4}
+    assert rows[0] == ("", "train", "valid", "test")
+    assert ("pairs seen in train", "", "0.0%", "50.0%") in rows
+    assert ("target length, longest", "3 (example 2)", "4 (example 0)", "3 (example 2)") in rows
+
+
+@pytest.fixture(scope="module")
+def django():
+    folder = shared_data("django")
+    return check(FileTask(folder=str(folder)), DataConfig())
+
+
+def test_django_has_its_published_numbers(django):
+    train, valid, test = django.splits
+    assert [split.num_examples for split in django.splits] == [16000, 1000, 1801]
+    assert round(train.target.mean, 1) == 8.5
+    assert train.target.median == 7
+    assert train.target.p95 == 19
+    assert round(train.source.mean, 1) == 14.3
+    assert test.target.longest == 527
+    assert round(test.seen_in_train, 3) == 0.145
+    assert valid.unknown_targets > 0
+
+
+def test_django_counted_another_way(django):
+    def lines(name):
+        return shared_data("django", name).read_text("utf-8").split("\n")[:-1]
+
+    train, test = (
+        [tuple(" ".join(text.split()) for text in pair) for pair in zip(*sides, strict=True)]
+        for sides in (
+            [lines("train.src"), lines("train.tgt")],
+            [lines("test.src"), lines("test.tgt")],
+        )
+    )
+    words = {word for pair in train for text in pair for word in text.split()}
+    known = set(train)
+    unknown = [any(word not in words for word in target.split()) for _, target in test]
+    report = django.splits[2]
+    assert django.vocabulary_size == len(words) + 4
+    assert report.seen_in_train == sum(pair in known for pair in test) / 1801
+    assert report.targets_with_unknown == sum(unknown) / 1801
+    assert django.splits[0].num_repeated == 16000 - len(known)

@@ -1,0 +1,104 @@
+"""What every embedded task promises, and the errors of wrong options."""
+
+import pytest
+
+from voi.data.tasks import TASKS, make_task
+from voi.errors import ConfigError, DataError
+
+SMALL = {
+    "chain": {"train": 300},
+    "addition": {"train": 300},
+    "stargraph": {"train": 300},
+    "pylines": {"train": 300, "files": 15},
+}
+SIZES = {"valid": 40, "test": 30}
+SPLITS = ("train", "valid", "test")
+
+
+def small(name, **options):
+    return make_task(name, {**SMALL[name], **SIZES, **options})
+
+
+def test_every_task_is_covered():
+    assert set(SMALL) == set(TASKS)
+
+
+@pytest.mark.parametrize("name", SMALL)
+class TestContract:
+    def test_sizes_and_disjoint_sources(self, name):
+        task = small(name)
+        sources = [example.source for split in SPLITS for example in task.split(split)]
+        assert [len(task.split(split)) for split in SPLITS] == [300, 40, 30]
+        assert len(set(sources)) == len(sources)
+
+    def test_texts_are_tokens_between_single_spaces(self, name):
+        for example in small(name).split("train"):
+            assert example.source == " ".join(example.source.split()) != ""
+            assert example.target == " ".join(example.target.split()) != ""
+
+    def test_same_seed_same_examples(self, name):
+        first, second = small(name, seed=3), small(name, seed=3)
+        assert [first.split(split) for split in SPLITS] == [second.split(split) for split in SPLITS]
+
+    def test_other_seed_other_examples(self, name):
+        first, second = small(name), small(name, seed=1)
+        assert all(first.split(split) != second.split(split) for split in SPLITS)
+
+    def test_repeated_calls_return_the_same_object(self, name):
+        task = small(name)
+        assert task.split("valid") is task.split("valid")
+
+    def test_held_out_examples_do_not_depend_on_the_training_size(self, name):
+        first, second = small(name), small(name, train=200)
+        assert first.split("test") == second.split("test")
+        assert first.split("valid") == second.split("valid")
+        assert first.split("train")[:200] == second.split("train")
+
+    def test_known_orders_are_permutations_of_the_target(self, name):
+        task = small(name)
+        for example in task.split("valid"):
+            for order in task.known_orders(example):
+                assert sorted(order) == list(range(len(example.target.split())))
+
+    def test_an_order_is_known_except_for_code(self, name):
+        task = small(name)
+        counts = {len(task.known_orders(example)) for example in task.split("valid")}
+        assert counts == ({0} if name == "pylines" else {1})
+
+    def test_unknown_split_names_the_nearest(self, name):
+        with pytest.raises(DataError, match='unknown split "tests": did you mean "test"'):
+            small(name).split("tests")
+
+    def test_unknown_option_names_the_nearest(self, name):
+        with pytest.raises(ConfigError, match=r'did you mean "data\.options\.train"'):
+            make_task(name, {"trian": 5})
+
+
+def test_unknown_task_names_the_nearest():
+    with pytest.raises(ConfigError, match='unknown task "chains": did you mean "chain"'):
+        make_task("chains", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("chain", {"positions": 1}, r"data\.options\.positions must be at least 2, got 1"),
+        ("chain", {"symbols": 1}, r"data\.options\.symbols must be from 2 to 26, got 1"),
+        ("chain", {"symbols": 27}, r"data\.options\.symbols must be from 2 to 26, got 27"),
+        ("chain", {"seed": -1}, r"data\.options\.seed must be at least 0, got -1"),
+        ("chain", {"valid": 0}, r"data\.options\.valid must be at least 1, got 0"),
+        ("chain", {"positions": 3, "symbols": 2}, r"must be at most 16, .*got 21000: set"),
+        ("addition", {"digits": 0}, r"data\.options\.digits must be at least 1, got 0"),
+        ("addition", {"digits": 1}, r"must be at most 100, .*got 21000: set"),
+        ("stargraph", {"degree": 1}, r"data\.options\.degree must be at least 2, got 1"),
+        ("stargraph", {"length": 0}, r"data\.options\.length must be at least 1, got 0"),
+        ("stargraph", {"nodes": 10}, r"nodes must be at least 11 for 2 arms of 5 .*got 10"),
+        ("stargraph", {"length": 1, "nodes": 3}, r"must be at most 12, .*got 21000: set"),
+        ("pylines", {"max_tokens": 1}, r"data\.options\.max_tokens must be at least 2, got 1"),
+        ("pylines", {"files": 0}, r"data\.options\.files must be at least 1, got 0"),
+        ("pylines", {"train": "many"}, r"data\.options\.train must be of type int, got 'many'"),
+    ],
+)
+def test_wrong_options_say_what_was_expected(name, options, message):
+    with pytest.raises(ConfigError, match=message):
+        make_task(name, options)

@@ -1,0 +1,246 @@
+import pytest
+import torch
+from torch.distributions import Gumbel, kl_divergence
+
+from enumeration import all_orders, best_matching, matching_scores
+from voi.distributions import GumbelMatching, MatrixPlackettLuce
+from voi.distributions.matching import THREADED_SIZE, assignment, gumbel_noise, log_sinkhorn
+
+
+def logits(*shape, seed=0, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=dtype)
+
+
+def same_noise(law, sample_shape, seed):
+    """Draw orders, and the noise they were drawn with."""
+    torch.manual_seed(seed)
+    orders = law.sample(sample_shape)
+    torch.manual_seed(seed)
+    return orders, gumbel_noise(law.logits.expand(*sample_shape, *law.logits.shape))
+
+
+def test_noise_is_standard_gumbel():
+    torch.manual_seed(0)
+    noise = gumbel_noise(torch.empty(200_000, dtype=torch.float32)).double()
+    reference = Gumbel(torch.tensor(0.0, dtype=torch.float64), torch.tensor(1.0).double())
+    uniform = reference.cdf(noise)
+    for point in torch.linspace(0.1, 0.9, 9):
+        standard_error = (point * (1 - point) / 200_000).sqrt()
+        assert ((uniform < point).double().mean() - point).abs() < 4 * standard_error
+    assert (noise.mean() - reference.mean).abs() < 4 * reference.stddev / 200_000**0.5
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_samples_are_the_best_matchings_of_the_noisy_scores(n, dtype):
+    law = GumbelMatching(logits(3, n, n, dtype=dtype))
+    orders, noise = same_noise(law, (50,), seed=n)
+    assert torch.equal(orders, best_matching(law.logits + noise))
+
+
+def test_ragged_samples_are_the_best_matchings_of_their_block():
+    lengths = torch.tensor([5, 3, 1, 0])
+    law = GumbelMatching(logits(4, 5, 5), lengths)
+    orders, noise = same_noise(law, (30,), seed=0)
+    for row, n in enumerate(lengths.tolist()):
+        best = best_matching((law.logits + noise)[:, row, :n, :n])
+        assert torch.equal(orders[:, row, :n], best)
+        assert torch.equal(orders[:, row, n:], torch.arange(n, 5).expand(30, -1))
+
+
+def test_marginals_of_samples_match_brute_force_on_fresh_noise():
+    torch.manual_seed(2)
+    count, X = 20_000, logits(4, 4)
+    noise = Gumbel(torch.zeros(4, 4).double(), torch.ones(4, 4).double()).sample((count,))
+    eye = torch.eye(4, dtype=torch.float64)
+    drawn = eye[GumbelMatching(X).sample((count,))].mean(dim=0)
+    brute = eye[best_matching(X + noise)].mean(dim=0)
+    standard_error = (2 * brute * (1 - brute) / count).sqrt()
+    assert ((drawn - brute).abs() <= 4 * standard_error).all()
+
+
+def test_the_sampled_law_is_flatter_than_the_scored_one():
+    torch.manual_seed(3)
+    count = 20_000
+    law = GumbelMatching(2 * logits(3, 3), partition="exact")
+    scored = law.log_prob(law.mode).exp()
+    sampled = (law.sample((count,)) == law.mode).all(-1).double().mean()
+    assert scored - sampled > 10 * (scored * (1 - scored) / count).sqrt()
+
+
+def test_threads_solve_what_a_loop_solves():
+    scores = logits(7, THREADED_SIZE, THREADED_SIZE)
+    lengths = torch.tensor([THREADED_SIZE, 3, 1, 0, 20, THREADED_SIZE, 2])
+    alone = assignment(scores, lengths)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        together = assignment(scores, lengths)
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(together, alone)
+
+
+def scaled(matrix, iterations):
+    """Sinkhorn's scaling of a positive matrix, columns then rows."""
+    for _ in range(iterations):
+        matrix = matrix / matrix.sum(dim=-2, keepdim=True)
+        matrix = matrix / matrix.sum(dim=-1, keepdim=True)
+    return matrix
+
+
+def test_log_sinkhorn_scales_each_block():
+    lengths = torch.tensor([5, 3, 0])
+    X = logits(3, 5, 5)
+    log_matrix = log_sinkhorn(X, lengths, iterations=20)
+    for row, n in enumerate(lengths.tolist()):
+        whole = torch.eye(5, dtype=torch.float64)
+        whole[:n, :n] = scaled(X[row, :n, :n].exp(), 20)
+        torch.testing.assert_close(log_matrix[row].exp(), whole)
+
+
+def test_sinkhorn_sampler_matches_on_the_scaled_matrix():
+    law = GumbelMatching(logits(3, 5, 5), sampler="sinkhorn", tau=0.7, sinkhorn_iterations=30)
+    orders, noise = same_noise(law, (20,), seed=5)
+    matrix = scaled(((law.logits + noise) / 0.7).exp(), 30)
+    assert torch.equal(orders, best_matching(matrix))
+
+
+def test_a_matching_on_the_scaled_matrix_is_not_one_on_the_scores():
+    torch.manual_seed(6)
+    scores = logits(40, 12, 12) + gumbel_noise(logits(40, 12, 12))
+    lengths = torch.full((40,), 12)
+    log_matrix = log_sinkhorn(scores, lengths, iterations=200)
+    direct = assignment(scores, lengths)
+    assert torch.equal(assignment(log_matrix, lengths), direct)
+    assert not torch.equal(assignment(log_matrix.exp(), lengths), direct)
+
+
+@pytest.mark.parametrize("tau", [0.5, 1.0, 2.0])
+def test_gumbel_entropy_is_the_divergence_of_the_noise(tau):
+    X = logits(2, 3, 3)
+    ours = GumbelMatching(X, tau=tau).gumbel_entropy()
+    noisy = Gumbel(X / tau, torch.full_like(X, 1 / tau))
+    standard = Gumbel(torch.zeros_like(X), torch.ones_like(X))
+    exact = torch.tensor(6.0).log() - kl_divergence(noisy, standard).sum(dim=(-2, -1))
+    torch.testing.assert_close(ours, exact)
+
+
+def test_gumbel_entropy_agrees_with_samples_of_the_densities():
+    torch.manual_seed(7)
+    count, X, tau = 100_000, 0.5 * logits(3, 3), 0.8
+    noisy = Gumbel(X / tau, torch.full_like(X, 1 / tau))
+    standard = Gumbel(torch.zeros_like(X), torch.ones_like(X))
+    draws = noisy.sample((count,))
+    log_ratio = (noisy.log_prob(draws) - standard.log_prob(draws)).sum(dim=(-2, -1))
+    estimate = torch.tensor(6.0).log() - log_ratio.mean()
+    ours = GumbelMatching(X, tau=tau).gumbel_entropy()
+    assert (ours - estimate).abs() < 4 * log_ratio.std() / count**0.5
+
+
+def test_gumbel_entropy_at_unit_temperature_and_its_floor():
+    X = torch.tensor([[-30.0, 0.0], [1.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    ours = GumbelMatching(X).gumbel_entropy()
+    entries = X + torch.exp(-X.clamp(min=-20)) - 1
+    torch.testing.assert_close(ours, torch.tensor(2.0).double().log() - entries.sum())
+    (gradient,) = torch.autograd.grad(ours, X)
+    assert gradient[0, 0] == -1  # the exponential wall has ended
+
+
+def test_gumbel_entropy_bounds_the_entropy_of_the_samples():
+    torch.manual_seed(8)
+    law = GumbelMatching(0.5 * logits(3, 3))
+    drawn = (law.sample((20_000,)).unsqueeze(1) == all_orders(3)).all(-1).double().mean(dim=0)
+    assert law.gumbel_entropy() < -torch.special.xlogy(drawn, drawn).sum()
+
+
+def test_bethe_entropy_is_that_of_its_marginals():
+    law = GumbelMatching(logits(2, 5, 5).requires_grad_())
+    gamma = law.bethe.marginals
+    entries = torch.special.xlogy(1 - gamma, 1 - gamma) - torch.special.xlogy(gamma, gamma)
+    expected = entries.sum(dim=(-2, -1))
+    torch.testing.assert_close(law.entropy().detach(), expected, rtol=0, atol=1e-4)
+    (gradient,) = torch.autograd.grad(law.entropy().sum(), law.logits)
+    assert gradient.abs().max() == 0  # as documented: the marginals are held fixed
+
+
+def test_exact_entropy_can_be_maximised():
+    X = logits(2, 3, 3).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: GumbelMatching(x, partition="exact").entropy(), X)
+    with torch.no_grad():
+        assert not GumbelMatching(X, partition="exact").entropy().requires_grad
+
+
+def test_exact_marginals_are_those_of_the_gibbs_law():
+    law = GumbelMatching(logits(4, 4), partition="exact")
+    weights = matching_scores(law.logits).softmax(dim=0)
+    expected = torch.einsum("z,zti->ti", weights, torch.eye(4).double()[all_orders(4)])
+    torch.testing.assert_close(law.marginals, expected)
+
+
+@pytest.mark.parametrize("partition", ["bethe", "exact"])
+def test_the_permanent_cancels_against_a_baseline_of_the_same_samples(partition):
+    torch.manual_seed(9)
+    X = logits(3, 4, 4).requires_grad_()
+    lengths = torch.tensor([4, 3, 2])
+    orders, rewards = (
+        GumbelMatching(X, lengths).sample((6,)),
+        torch.randn(6, 3, dtype=torch.float64),
+    )
+    for baseline in (rewards.mean(0), (rewards.sum(0) - rewards) / 5):
+        advantages, law = rewards - baseline, GumbelMatching(X, lengths, partition=partition)
+        (full,) = torch.autograd.grad(
+            (advantages * law.log_prob(orders)).mean(), X, retain_graph=True
+        )
+        (short,) = torch.autograd.grad((advantages * law.log_potential(orders)).mean(), X)
+        torch.testing.assert_close(short, full)
+
+
+def test_potential_computes_no_permanent():
+    law = GumbelMatching(logits(2, 20, 20), partition="exact")  # beyond the exact permanent
+    assert law.log_potential(law.sample((2,))).shape == (2, 2)
+    with pytest.raises(ValueError, match="n <= 16"):
+        law.log_prob(law.mode)
+
+
+def test_bethe_is_found_once_and_can_be_differentiated_twice():
+    X = logits(2, 4, 4).requires_grad_()
+    law = GumbelMatching(X)
+    first, second = (torch.autograd.grad(law.log_prob(law.mode).sum(), X)[0] for _ in range(2))
+    assert torch.equal(first, second)
+    assert law.bethe is law.bethe
+    matrix = torch.eye(4, dtype=torch.float64)[law.mode]
+    torch.testing.assert_close(first, matrix - law.bethe.marginals)
+
+
+def test_importance_weights_of_the_proposal_are_consistent():
+    torch.manual_seed(10)
+    count, target = 20_000, 1.5 * logits(24, seed=11)  # log p(y, z) of each of 4! orders
+    orders = all_orders(4)
+    proposal = GumbelMatching(logits(4, 4)).proposal()
+    assert isinstance(proposal, MatrixPlackettLuce)
+    drawn = proposal.sample((count,))
+    which = (drawn.unsqueeze(1) == orders).all(-1).double().argmax(dim=1)
+    weights = (target[which] - proposal.log_prob(drawn)).exp()
+    exact = target.logsumexp(0).exp()
+    assert (weights.mean() - exact).abs() < 4 * weights.std() / count**0.5
+
+
+def test_the_proposal_keeps_the_lengths():
+    lengths = torch.tensor([4, 2])
+    assert torch.equal(GumbelMatching(logits(2, 4, 4), lengths).proposal().lengths, lengths)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"partition": "Bethe"}, '"bethe" or "exact", got .Bethe'),
+        ({"sampler": "hungarian"}, '"assignment" or "sinkhorn", got .hungarian'),
+        ({"tau": 0.0}, "tau must be positive"),
+        ({"sinkhorn_iterations": 0}, "at least 1"),
+    ],
+)
+def test_options_are_checked(option, message):
+    with pytest.raises(ValueError, match=message):
+        GumbelMatching(torch.zeros(2, 2), **option)

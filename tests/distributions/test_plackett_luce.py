@@ -1,0 +1,96 @@
+import itertools
+
+import pytest
+import torch
+
+from enumeration import all_orders
+from voi.distributions import MatrixPlackettLuce, PlackettLuce
+from voi.distributions.matrix_plackett_luce import best_by_beam, best_by_subsets
+
+
+def logits(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def picked_one_by_one(rows, order):
+    """The log probability of an order, drawn by softmax over what is left, row t at step t."""
+    left, total = list(range(len(order))), 0.0
+    for row, position in zip(rows, order, strict=True):
+        total += row[left].log_softmax(0)[left.index(position)]
+        left.remove(position)
+    return total
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_densities_are_products_of_softmaxes_over_what_is_left(n):
+    X, orders = logits(n, n), all_orders(n)
+    stepwise = torch.stack([picked_one_by_one(X, z) for z in orders.tolist()])
+    torch.testing.assert_close(MatrixPlackettLuce(X).log_prob(orders), stepwise)
+    same_rows = torch.stack([picked_one_by_one([X[0]] * n, z) for z in orders.tolist()])
+    torch.testing.assert_close(PlackettLuce(X[0]).log_prob(orders), same_rows)
+
+
+def test_equal_rows_make_the_matrix_law_plackett_luce():
+    scores, orders = (
+        logits(3, 6),
+        torch.stack([torch.randperm(6) for _ in range(30)]).reshape(10, 3, 6),
+    )
+    rows = scores.unsqueeze(-2).expand(3, 6, 6)
+    vector, matrix = PlackettLuce(scores), MatrixPlackettLuce(rows)
+    torch.testing.assert_close(matrix.log_prob(orders), vector.log_prob(orders))
+
+
+@pytest.mark.parametrize("law", [PlackettLuce, MatrixPlackettLuce])
+def test_scores_far_apart_give_finite_densities_and_gradients(law):
+    shape = (4,) if law is PlackettLuce else (4, 4)
+    X = (1000 * logits(*shape)).requires_grad_()
+    log_prob = law(X).log_prob(all_orders(4))
+    (gradient,) = torch.autograd.grad(log_prob.sum(), X)
+    assert log_prob.isfinite().all()
+    assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("law", [PlackettLuce, MatrixPlackettLuce])
+def test_the_expected_score_is_zero(law):
+    X = logits(*((4,) if law is PlackettLuce else (4, 4))).requires_grad_()
+    log_prob = law(X).log_prob(all_orders(4))
+    (expected,) = torch.autograd.grad((log_prob.exp().detach() * log_prob).sum(), X)
+    torch.testing.assert_close(expected, torch.zeros_like(expected))
+
+
+def test_beam_and_subsets_find_the_same_small_modes():
+    X, lengths = 2 * logits(40, 5, 5), torch.arange(40) % 6
+    exact, beam = best_by_subsets(X, lengths), best_by_beam(X, lengths, beam_size=120)
+    assert torch.equal(exact, beam)
+
+
+def test_greedy_is_a_beam_of_one():
+    X = logits(6, 6)
+    used, greedy = [], []
+    for row in X:
+        best = max(set(range(6)) - set(used), key=lambda i, row=row: row[i].item())
+        used.append(best)
+        greedy.append(best)
+    assert best_by_beam(X, torch.tensor(6), beam_size=1).tolist() == greedy
+
+
+def test_long_modes_are_orders_no_worse_than_greedy():
+    X, lengths = logits(8, 14, 14), torch.tensor([14, 13, 12, 11, 10, 5, 1, 0])
+    law = MatrixPlackettLuce(X, lengths)
+    assert law.support.check(law.mode).all()
+    greedy = best_by_beam(X, lengths, beam_size=1)
+    assert (law.log_prob(law.mode) >= law.log_prob(greedy) - 1e-12).all()
+    assert (law.log_prob(law.mode) > law.log_prob(greedy) + 1e-3).any()
+
+
+def test_the_greedy_order_need_not_be_the_mode():
+    # Step 0 likes position 0 slightly better, but step 1 is sure of itself only if 0 is left.
+    X = torch.tensor([[0.1, 0.0, -9.0], [6.0, 0.0, 0.0], [0.0, 0.0, 0.0]], dtype=torch.float64)
+    law = MatrixPlackettLuce(X)
+    best = max(itertools.permutations(range(3)), key=lambda z: law.log_prob(torch.tensor(z)).item())
+    assert law.mode.tolist() == list(best) == [1, 0, 2]
+
+
+def test_ties_are_broken_by_position():
+    assert PlackettLuce(torch.zeros(5)).mode.tolist() == [0, 1, 2, 3, 4]
