@@ -40,7 +40,8 @@ def padded(rows: list[list[int]], width: int = 0) -> tuple[Tensor, Tensor]:
     """Return rows of ids as a tensor with PAD at the tail, and their lengths."""
     width = max(width, *map(len, rows))
     ids = [row + [PAD] * (width - len(row)) for row in rows]
-    return torch.tensor(ids).reshape(len(rows), width), torch.tensor([len(row) for row in rows])
+    shaped = torch.tensor(ids, dtype=torch.long).reshape(len(rows), width)
+    return shaped, torch.tensor([len(row) for row in rows])
 
 
 def text_batch(

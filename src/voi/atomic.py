@@ -31,18 +31,28 @@ def write_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes `path` if the block ends without an error."""
+    """Yield a temporary folder that becomes `path` if the block ends without an error.
+
+    A folder in its place is moved aside whole and removed last, so that `path` never holds a part.
+    """
     draft = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    old = draft.with_name(draft.name + ".old")
     try:
         yield draft
         for file in draft.iterdir():
             _flush(file)
         draft.chmod(0o755)
         if path.exists():
-            shutil.rmtree(path)
-        os.replace(draft, path)
+            os.replace(path, old)
+        try:
+            os.replace(draft, path)
+        except OSError:
+            if old.exists():
+                os.replace(old, path)
+            raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _flush(path: Path) -> None:

@@ -113,9 +113,7 @@ def make_batches(
     return batches
 
 
-def _cut(
-    rows: np.ndarray, costs: np.ndarray, batch_size: int, max_tokens: int
-) -> list[np.ndarray]:
+def _cut(rows: np.ndarray, costs: np.ndarray, batch_size: int, max_tokens: int) -> list[np.ndarray]:
     """Return consecutive pieces; `costs` ascend, so a piece's last row sets its padded length."""
     pieces, start = [], 0
     for end in range(1, len(rows) + 1):

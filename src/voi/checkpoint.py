@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import safetensors
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -25,6 +25,7 @@ from voi.networks import Networks
 from voi.tokens import Codec
 
 FORMAT = 1
+_UNFIT = (AttributeError, LookupError, TypeError, ValueError, RuntimeError, SafetensorError)
 _WEIGHTS, _STATE, _TENSORS = "networks.safetensors", "state.json", "state.safetensors"
 
 
@@ -67,7 +68,7 @@ def save(
             files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
             manifest = {"format": FORMAT, "region_size": region_size, "files": files}
             _write_json(draft / "manifest.json", manifest)
-    except (OSError, safetensors.SafetensorError) as error:
+    except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"cannot write checkpoint {folder}: {error}; free space or choose another folder, "
             f"then continue with --resume"
@@ -83,9 +84,9 @@ def load(folder: Path, device: str = "cpu") -> Checkpoint:
         counts = torch.tensor(codec.vocabulary.counts)
         networks = Networks(config, counts, manifest["region_size"])
         networks.load_state_dict(load_file(folder / _WEIGHTS))
-    except (KeyError, TypeError, RuntimeError, VoiError) as error:
+    except (*_UNFIT, VoiError) as error:
         raise CheckpointError(
-            f"{folder} does not fit its own experiment.json ({_first_line(error)}): it was made by "
+            f"{folder} does not fit its own experiment.json ({_reason(error)}): it was made by "
             f"another version or changed by hand; train again or restore the folder"
         ) from error
     return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])
@@ -100,13 +101,19 @@ def load_state(folder: Path) -> TrainingState:
 
 def point(run: Path, name: str, folder: Path) -> None:
     """Let `run/name.json` point to one of the run's checkpoints."""
-    write_text(run / f"{name}.json", json.dumps({"checkpoint": f"checkpoints/{folder.name}"}) + "\n")
+    table = {"checkpoint": f"checkpoints/{folder.name}"}
+    write_text(run / f"{name}.json", json.dumps(table) + "\n")
 
 
 def pointed(run: Path, name: str) -> Path | None:
     """Return the checkpoint that `run/name.json` points to, if there is one."""
     path = run / f"{name}.json"
-    return run / _read_json(path)["checkpoint"] if path.is_file() else None
+    if not path.is_file():
+        return None
+    table = _read_json(path)
+    if not isinstance(table, dict) or not isinstance(table.get("checkpoint"), str):
+        raise CheckpointError(f"{path} names no checkpoint: remove it or restore it")
+    return run / table["checkpoint"]
 
 
 def find(path: Path) -> Path:
@@ -127,10 +134,9 @@ def _check(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise CheckpointError(f"no checkpoint in {folder}: manifest.json is missing")
     manifest = _read_json(path)
-    if manifest.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{folder} has format {manifest.get('format')}, this version of voi reads {FORMAT}"
-        )
+    found = manifest.get("format") if isinstance(manifest, dict) else None
+    if found != FORMAT:
+        raise CheckpointError(f"{folder} has format {found}, this version of voi reads {FORMAT}")
     for name, expected in manifest["files"].items():
         file = folder / name
         if not file.is_file() or _digest(file) != expected:
@@ -164,5 +170,6 @@ def _read_json(path: Path) -> Any:
         raise CheckpointError(f"cannot read {path}: {error}") from error
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+def _reason(error: Exception) -> str:
+    """Return the first lines of an error as one: torch names the tensor on its second."""
+    return " ".join(line.strip() for line in str(error).strip().splitlines()[:2])

@@ -8,6 +8,7 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,6 +52,7 @@ class DecoderConfig:
     layers: int = 2
     dropout: float = 0.0
     head: Literal["insertion", "sequential"] = "insertion"  # sequential: left to right, no slots
+    count_steps: bool = True  # tokens know at which step they were written; the paper's do not
 
     def __post_init__(self) -> None:
         _require(
@@ -63,9 +65,7 @@ class DecoderConfig:
             f"decoder.layers must be at least 1 and decoder.source_layers at least 0, "
             f"got {self.layers} and {self.source_layers}",
         )
-        _require(
-            0 <= self.dropout < 1, f"decoder.dropout must be in [0, 1), got {self.dropout}"
-        )
+        _require(0 <= self.dropout < 1, f"decoder.dropout must be in [0, 1), got {self.dropout}")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ class OrderConfig:
     def __post_init__(self) -> None:
         _require(
             self.heads >= 1 and self.width % (2 * self.heads) == 0,
-            f"order.width must be a multiple of twice order.heads, got {self.width} and {self.heads}",
+            f"order.width must be a multiple of twice order.heads, "
+            f"got {self.width} and {self.heads}",
         )
         _require(self.layers >= 1, f"order.layers must be at least 1, got {self.layers}")
 
@@ -127,9 +128,8 @@ class Phase:
             f"{where} needs either steps or epochs, got steps={self.steps} epochs={self.epochs:g}",
         )
         for name in ("batch_size", "accumulate", "num_orders"):
-            _require(
-                getattr(self, name) >= 1, f"{where}: {name} must be positive, got {getattr(self, name)}"
-            )
+            value = getattr(self, name)
+            _require(value >= 1, f"{where}: {name} must be positive, got {value}")
         _require(
             0 <= self.entropy_hold <= 1,
             f"{where}: entropy_hold is a share of the phase in [0, 1], got {self.entropy_hold}",
@@ -243,20 +243,28 @@ def from_table(cls: type, table: Mapping[str, Any], where: str = "") -> Any:
 def _convert(hint: Any, value: Any, where: str) -> Any:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint):
-        return from_table(typing.cast(type, hint), value, where + ".")
+        return from_table(typing.cast(type, hint), _as_table(value, where), where + ".")
     if origin is Literal:
         if value not in args:
             raise unknown_name(f"value of {where}", str(value), map(str, args))
         return value
     if origin is tuple and args[-1] is Ellipsis:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where} must be a list, got {value!r}")
         return tuple(_convert(args[0], v, f"{where}.{i}") for i, v in enumerate(value))
     if origin is tuple:
         if not isinstance(value, Sequence) or len(value) != len(args):
             raise ConfigError(f"{where} must be a list of {len(args)} values, got {value!r}")
         return tuple(_convert(a, v, where) for a, v in zip(args, value, strict=True))
     if origin in (Mapping, dict):
-        return dict(value)
+        return _as_table(value, where)
     return _convert_plain(hint, value, where)
+
+
+def _as_table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where} must be a table, got {value!r}")
+    return dict(value)
 
 
 def _convert_plain(hint: Any, value: Any, where: str) -> Any:
@@ -283,13 +291,20 @@ def experiment(table: Mapping[str, Any]) -> Experiment:
 
     Fields of a phase that stand in [training] itself are the defaults of every phase.
     """
-    tables = {name: dict(table.get(name, {})) for name in _SECTIONS}
+    tables = {name: _as_table(table.get(name, {}), name) for name in _SECTIONS}
     for name in table:
         if name not in tables:
             raise unknown_name("section", name, _SECTIONS)
     training = tables["training"]
     shared = {key: training.pop(key) for key in list(training) if key in _PHASE_FIELDS}
-    training["phases"] = [{**shared, **phase} for phase in training.get("phases", [{}])]
+    phases = training.get("phases", [{}])
+    _require(
+        isinstance(phases, list | tuple) and len(phases) > 0,
+        f"training.phases must be a list of tables, one per phase, got {phases!r}",
+    )
+    training["phases"] = [
+        {**shared, **_as_table(phase, f"training.phases.{i}")} for i, phase in enumerate(phases)
+    ]
     return typing.cast(Experiment, from_table(Experiment, tables))
 
 
@@ -308,6 +323,8 @@ def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any
         value = parse_value(text.strip())
         if path[0] == "training" and len(path) == 2 and path[1] in _PHASE_FIELDS:
             _drop_everywhere(result.setdefault("training", {}), path[1])
+        if path[:2] == ["training", "phases"] and len(path) > 2:  # the only phase may be left out
+            result.setdefault("training", {}).setdefault("phases", [{}])
         _assign(result, path, value, key)
     return result
 
@@ -347,7 +364,7 @@ def _assign(table: Any, path: Sequence[str], value: Any, key: str) -> None:
             if not name.isdigit() or int(name) >= len(table):
                 raise ConfigError(f"--set {key}: expected 0 to {len(table) - 1}, got {name!r}")
             table = table[int(name)]
-        else:
+        elif isinstance(table, dict):
             table = table.setdefault(name, {})
     if not isinstance(table, dict):
         raise ConfigError(f"--set {key}: {'.'.join(parents)} has no fields")
@@ -357,23 +374,23 @@ def _assign(table: Any, path: Sequence[str], value: Any, key: str) -> None:
 def preset_names() -> list[str]:
     """Return the names of the presets that come with the package."""
     folder = resources.files("voi") / "presets"
-    return sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
+    files = (path.name for path in folder.iterdir())
+    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
 
 
 def load_table(name: str) -> dict[str, Any]:
     """Return the table of a preset, or of a TOML file if `name` is a path to one."""
-    path = Path(name)
+    path: Path | Traversable = Path(name)
     if name.endswith(".toml"):
         if not path.is_file():
             raise ConfigError(f"no experiment file {path}: give a TOML file or a preset's name")
-        text = path.read_text(encoding="utf-8")
     elif name in preset_names():
-        text = (resources.files("voi") / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+        path = resources.files("voi") / "presets" / f"{name}.toml"
     else:
         raise unknown_name("task", name, preset_names())
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{name}: not valid TOML: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Parts of a Transformer: attention with a bias by position, feed-forward layers, blocks of both."""
+"""Parts of a Transformer: attention with a bias by position, feed-forward layers, blocks."""
 
 import math
 from typing import NamedTuple
@@ -48,7 +48,7 @@ class InsertionBias(nn.Module):
         self.vectors = nn.Parameter(torch.randn(heads, head_width, 2) * head_width**-0.5)
 
     def terms(self, queries: Float[Tensor, "b h n dh"]) -> Float[Tensor, "b h n 2"]:
-        """Return what is added per query for a key to its right (minus it: left), and for itself."""
+        """Return what a query adds for a key to its right (minus it: left), and for itself."""
         return queries @ self.vectors
 
     def forward(
@@ -67,7 +67,8 @@ class RelativeBias(nn.Module):
     def __init__(self, heads: int, head_width: int, limit: int = 10):
         super().__init__()
         self.limit = limit
-        self.vectors = nn.Parameter(torch.randn(heads, head_width, 2 * limit + 1) * head_width**-0.5)
+        vectors = torch.randn(heads, head_width, 2 * limit + 1) * head_width**-0.5
+        self.vectors = nn.Parameter(vectors)
 
     def forward(
         self, queries: Float[Tensor, "b h n dh"], keys: Float[Tensor, "b h n dh"], relation: None
@@ -102,7 +103,8 @@ class XLBias(nn.Module):
         steps = torch.arange(n, device=device)
         distances = torch.arange(1 - n, n, device=device)
         waves = sinusoids(distances, self.distance.in_features)
-        table = self.distance(waves).unflatten(-1, (self.heads, -1)).permute(1, 2, 0)  # [h, dh, 2n-1]
+        projected = self.distance(waves).unflatten(-1, (self.heads, -1))  # [2n - 1, h, dh]
+        table = projected.permute(1, 2, 0)
         by_distance = (queries + self.position * self.scale) @ table
         index = (steps - steps.unsqueeze(1) + n - 1).expand(*queries.shape[:2], -1, -1)
         by_content = (self.content * self.scale) @ keys.transpose(-1, -2)  # [b, h, 1, n]
@@ -119,9 +121,7 @@ class SelfAttention(nn.Module):
         self.output = nn.Linear(width, width)
         self.bias = bias
 
-    def queries_keys_values(
-        self, x: Float[Tensor, "b n d"]
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def queries_keys_values(self, x: Float[Tensor, "b n d"]) -> tuple[Tensor, Tensor, Tensor]:
         """Return q (scaled by 1 / sqrt(d_head)), k and v, each [b, h, n, d_head]."""
         q, k, v = (split_heads(part, self.heads) for part in self.project(x).chunk(3, dim=-1))
         return q * self.scale, k, v

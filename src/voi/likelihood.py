@@ -55,9 +55,7 @@ def _likelihood(log_weights: Float[Tensor, " K"], exact: float | None) -> Likeli
     bound = log_weights.logsumexp(0) - math.log(num_samples)
     relative = torch.exp(log_weights - bound)  # weights over their mean
     error = relative.std() / math.sqrt(num_samples) if num_samples > 1 else torch.tensor(math.nan)
-    return Likelihood(
-        bound.item(), error.item(), log_weights.mean().item(), exact, num_samples
-    )
+    return Likelihood(bound.item(), error.item(), log_weights.mean().item(), exact, num_samples)
 
 
 def _exact(networks: Networks, batch: Batch) -> list[float | None]:

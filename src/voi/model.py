@@ -65,9 +65,7 @@ class Model:
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a model folder that `from_pretrained` and `voi.load` read."""
-        checkpoint.save(
-            Path(folder), self.experiment, self.codec, self.networks, self._region_size
-        )
+        checkpoint.save(Path(folder), self.experiment, self.codec, self.networks, self._region_size)
 
     @property
     def device(self) -> torch.device:
@@ -188,7 +186,8 @@ class Model:
         """Return a batch whose targets are still to be written."""
         kinds = {type(source) for source in sources}
         if len(kinds) > 1:
-            raise DataError(f"expected sources of one kind, got {sorted(k.__name__ for k in kinds)}")
+            names = sorted(kind.__name__ for kind in kinds)
+            raise DataError(f"expected sources of one kind, got {', '.join(names)}")
         targets = Ragged.of([()] * len(sources))
         if kinds == {str}:
             ids = Ragged.of(self.codec.encode_source(str(source)) for source in sources)

@@ -1,4 +1,4 @@
-"""Runs: an experiment becomes task, codec, corpora and networks, and these a trainer in a folder."""
+"""Runs: an experiment becomes task, codec, corpora, networks, and these a trainer in a folder."""
 
 import dataclasses
 import hashlib
@@ -55,7 +55,7 @@ class Prepared:
 
 
 def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
-    """Return the data of an experiment; a codec is built from the training split if none is given."""
+    """Return the data of an experiment; without a codec one is built from the training split."""
     task = make_task(experiment.data.task, experiment.data.options)
     examples = task.split("train")
     codec = codec or build_codec(experiment.data.tokens, examples)

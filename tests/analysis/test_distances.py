@@ -67,6 +67,15 @@ def test_long_orders_do_not_overflow_narrow_types(n):
     assert normalized_levenshtein(np.arange(n), np.roll(np.arange(n), 1)) == 2 / n
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n", [125, 126, 127, 128])
+def test_narrow_and_wide_types_agree(metric, n):
+    orders = random_orders(500, n)
+    wide = padded([*orders, np.arange(300)])  # the long row makes the whole batch wide
+    scores = metric(wide.orders, np.arange(300), wide.lengths)
+    np.testing.assert_allclose(metric(orders, np.arange(n)), scores[:-1], rtol=1e-14)
+
+
 def test_identity_and_reversal():
     order = [3, 0, 2, 1]
     assert [metric(order, order) for metric in METRICS] == [0.0, 1.0, 1.0]

@@ -174,11 +174,14 @@ def test_data_sets_of_the_hub(monkeypatch):
         FileTask(hub="other").split("train")
 
 
+@pytest.mark.filterwarnings("ignore")  # those of the library itself
 def test_a_data_set_saved_on_disk(tmp_path):
     datasets = pytest.importorskip("datasets")
-    rows = [{"source": f"s {i}", "target": f"t {i}"} for i in range(4)]
-    saved = datasets.DatasetDict({"train": datasets.Dataset.from_list(rows)})
-    saved.save_to_disk(str(tmp_path / "saved"))
+    rows = [json.dumps({"source": row.source, "target": row.target}) for row in examples(4)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    files = {"train": str(tmp_path / "rows.jsonl")}
+    made = datasets.load_dataset("json", data_files=files, cache_dir=str(tmp_path / "hub"))
+    made.save_to_disk(str(tmp_path / "saved"))
     task = FileTask(hub=str(tmp_path / "saved"), holdout=0.25)
     assert (len(task.split("train")), len(task.split("valid"))) == (3, 1)
     assert set(task.split("valid")) <= set(examples(4))
@@ -187,6 +190,7 @@ def test_a_data_set_saved_on_disk(tmp_path):
 @pytest.mark.parametrize(
     ("parts", "options", "sizes"),  # sizes as listed beside the files
     [
+        (["django"], {}, {"train": 16000, "valid": 1000, "test": 1801}),
         (["ro_en", "rosts"], ROMANIAN, {"valid": 3000, "test": 2758}),
         (["ro_en", "mlqe_pe"], ROMANIAN, {"valid": 1000, "test": 1000}),
         (

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from naive_decoder import naive_sinusoid, naive_terms
+from naive_decoder import naive_sinusoid, naive_states, naive_word_log_probs
 from small_models import orders_of, text_batch, tiny_decoder
 from voi.tokens import END, PAD, START
 
@@ -109,18 +109,20 @@ def test_log_likelihood_equals_a_second_implementation():
     terms = decoder.step_log_probs(batch, orders_of([[0, 1, 2, 3]]))
     logits = []
     source = decoder.encode(batch).states[0]
-    from naive_decoder import naive_states, naive_word_log_probs
-
     for t, word in enumerate([*TARGETS[0], END]):
         state = naive_states(decoder, [START, *TARGETS[0][:t]], list(range(t + 1)), source)[-1]
         logits.append(naive_word_log_probs(decoder, state)[word])
     torch.testing.assert_close(terms.tokens[0, 0], torch.stack(logits))
 
 
-def test_insertion_has_slots_and_no_step_numbers():
-    """The insertion decoder sees who stands where, not when a token was written."""
-    decoder = tiny_decoder()
-    assert decoder.slots is not None
+def test_steps_are_counted_where_they_are_needed():
+    """A sequential decoder has nothing but the step; an insertion decoder may do without."""
     words = torch.tensor([[4, 5]])
-    assert torch.equal(decoder.embed(words, 0), decoder.embed(words, 7))
-    assert naive_terms is not None
+    for options, counted in (
+        ({"head": "sequential", "count_steps": False}, True),
+        ({"count_steps": True}, True),
+        ({"count_steps": False}, False),
+    ):
+        decoder = tiny_decoder(**options)
+        assert torch.equal(decoder.embed(words, 0), decoder.embed(words, 7)) != counted
+        assert (decoder.slots is None) == ("head" in options)

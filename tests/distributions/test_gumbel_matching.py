@@ -71,7 +71,7 @@ def test_the_sampled_law_is_flatter_than_the_scored_one():
 
 def test_threads_solve_what_a_loop_solves():
     scores = logits(7, THREADED_SIZE, THREADED_SIZE)
-    lengths = torch.tensor([THREADED_SIZE, 3, 1, 0, 20, THREADED_SIZE, 2])
+    lengths = torch.tensor([THREADED_SIZE, 3, 1, 0, 20, 2, THREADED_SIZE])
     alone = assignment(scores, lengths)
     threads = torch.get_num_threads()
     try:
@@ -93,10 +93,10 @@ def scaled(matrix, iterations):
 def test_log_sinkhorn_scales_each_block():
     lengths = torch.tensor([5, 3, 0])
     X = logits(3, 5, 5)
-    log_matrix = log_sinkhorn(X, lengths, iterations=20)
+    log_matrix = log_sinkhorn(X, lengths, iterations=2)
     for row, n in enumerate(lengths.tolist()):
         whole = torch.eye(5, dtype=torch.float64)
-        whole[:n, :n] = scaled(X[row, :n, :n].exp(), 20)
+        whole[:n, :n] = scaled(X[row, :n, :n].exp(), 2)
         torch.testing.assert_close(log_matrix[row].exp(), whole)
 
 

@@ -80,6 +80,13 @@ def test_mean_against_enumeration():
     assert (result.low, result.high) == pytest.approx((0.0, 100.0))  # masses 8/27 and 1/27
 
 
+def test_tie_counts_despite_rounding():
+    """0.6 lies as far from 0.3 as 0.3 from 0, but not in floating point."""
+    difference = 0.1 + 0.2
+    assert 0.6 - difference < difference
+    assert p_value(difference, np.array([0.6])) == 1.0
+
+
 def test_interval_against_scipy():
     rng = np.random.default_rng(3)
     first, second = rng.normal(50, 10, size=(2, 80))

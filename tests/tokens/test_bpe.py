@@ -77,13 +77,13 @@ def test_stored_pickled_and_learned_again_it_is_the_same():
 
 
 def test_real_pairs():
-    folder = shared_data("ro_en", "mlqe_pe")
-    sides = [
-        (folder / f"train.{side}").read_text("utf-8").split("\n")[:2000] for side in ("ro", "en")
-    ]
-    pairs = [Example(*pair) for pair in zip(*sides, strict=True) if all(pair)]
-    codec = build_codec({"kind": "bpe", "size": 2000, "strip_diacritics": True}, pairs)
-    assert len(codec.vocabulary) == 2004
+    sides = (
+        shared_data("ro_en", "mlqe_pe", f"dev.{side}").read_text("utf-8").split("\n")[:500]
+        for side in ("ro", "en")
+    )
+    pairs = [Example(*pair) for pair in zip(*sides, strict=True)]
+    codec = build_codec({"kind": "bpe", "size": 1000, "strip_diacritics": True}, pairs)
+    assert len(codec.vocabulary) == 1004
     for pair in pairs:
         ids = codec.encode_target(pair.target, pair.source)
         assert codec.text(codec.decode(ids, pair.source)) == " ".join(pair.target.split())

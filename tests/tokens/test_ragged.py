@@ -19,7 +19,7 @@ def test_rows_come_back(lists):
 
 
 @given(rows)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_files_hold_the_same_as_memory(tmp_path, monkeypatch, lists):
     monkeypatch.setattr(ragged, "_BUFFER", 4)  # several writes
     with RaggedWriter("int32", tmp_path, "targets") as writer:

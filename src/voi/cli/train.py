@@ -128,9 +128,7 @@ class Watch:
             text += f"distance {values['distance']:.3f}  "
         text += f"{values['tokens_per_second']:,.0f} tok/s"
         phase = f"phase {progress.phase + 1}"
-        self.bar.update(
-            self.line, completed=progress.step, total=total, phase=phase, values=text
-        )
+        self.bar.update(self.line, completed=progress.step, total=total, phase=phase, values=text)
         is_quiet = not self.console.is_terminal
         if is_quiet and time.monotonic() - self._said > 15:  # a log file: a line now and then
             self._said = time.monotonic()
@@ -138,7 +136,8 @@ class Watch:
 
     def validated(self, progress: TrainingProgress, values: Mapping[str, float]) -> None:
         parts = [f"{name} {value:.3f}" for name, value in values.items() if name != "score"]
-        self.console.print(f"step {progress.step:,}: validation {'  '.join(parts)}", highlight=False)
+        text = "  ".join(parts)
+        self.console.print(f"step {progress.step:,}: validation {text}", highlight=False)
 
     def said(self, message: str) -> None:
         self.console.print(message, highlight=False)
@@ -164,7 +163,7 @@ def _print_plan(prepared: Prepared, console: Console) -> None:
 
 
 def _print_learned(run: Path, console: Console) -> None:
-    """Print accuracy, the learned order beside the known best one, and three targets being written."""
+    """Print accuracy, learned orders beside the known best ones, and targets being written."""
     model = load(run)
     experiment = model.experiment
     task = make_task(experiment.data.task, experiment.data.options)

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from voi.data.chain import Splits, check_option, check_sizes, draw_splits, pick_split
 from voi.data.example import Example
+from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,6 @@
-"""A task whose best order changes from example to example: look-ups along a chain of positions.
+"""A task whose best order changes from example to example: look-ups along a chain of positions."""
 
-The drawing of disjoint splits stands here too; the other embedded tasks use it.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_lowercase, ascii_uppercase
@@ -11,11 +8,9 @@ from string import ascii_lowercase, ascii_uppercase
 import numpy as np
 from jaxtyping import Int
 
-from voi.config import unknown_name
-from voi.data.example import Example, Source
-from voi.errors import ConfigError, DataError
-
-Splits = Mapping[str, Sequence[Example]]
+from voi.data.example import Example
+from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -48,7 +43,7 @@ class Chain:
     symbols: int = 6  # size of each alphabet: a, b, ... in sources, A, B, ... in targets
     hidden: bool = False  # the chain is a permutation of the positions, not left to right
     seed: int = 0  # of the tables, the hidden chain and the examples
-    train: int = 20000
+    train: int = 10000
     valid: int = 500
     test: int = 500
 
@@ -120,53 +115,3 @@ class Chain:
 
 _FLAGS = ("from-left", "from-right")
 _USES = ("start", "step", "chain", "examples")  # one stream of random numbers each
-
-
-def check_option(name: str, value: int, low: int, high: int | None = None) -> None:
-    """Raise the error for an option of a task that is out of range."""
-    if value < low or (high is not None and value > high):
-        wanted = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ConfigError(f"data.options.{name} must be {wanted}, got {value}")
-
-
-def check_sizes(train: int, valid: int, test: int, num_sources: int | None = None) -> None:
-    """Raise the error for splits that are empty, or larger than the number of different sources."""
-    for name, size in (("train", train), ("valid", valid), ("test", test)):
-        check_option(name, size, low=1)
-    total = train + valid + test
-    if num_sources is not None and total > num_sources:
-        raise ConfigError(
-            f"train + valid + test must be at most {num_sources}, the number of different sources, "
-            f"got {total}: set data.options.train, valid and test lower, or enlarge the task"
-        )
-
-
-def draw_splits(
-    draw: Callable[[np.random.Generator], Example],
-    rng: np.random.Generator,
-    train: int,
-    valid: int,
-    test: int,
-) -> Splits:
-    """Return splits of examples with different sources.
-
-    Test examples are drawn first and training examples last, so that more training examples
-    leave the others as they are.
-    """
-    by_source: dict[Source, Example] = {}
-    while len(by_source) < train + valid + test:
-        example = draw(rng)
-        by_source.setdefault(example.source, example)
-    drawn = tuple(by_source.values())
-    return {
-        "train": drawn[test + valid :],
-        "valid": drawn[test : test + valid],
-        "test": drawn[:test],
-    }
-
-
-def pick_split(splits: Splits, name: str) -> Sequence[Example]:
-    """Return the split of that name; an unknown name is an error that names the nearest."""
-    if name not in splits:
-        raise DataError(str(unknown_name("split", name, splits)))
-    return splits[name]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -28,6 +28,7 @@ class Example:
     references: tuple[str, ...] = ()
 
 
+@runtime_checkable
 class Task(Protocol):
     """Named splits of examples, and the orders known to be best for a target, if any are."""
 

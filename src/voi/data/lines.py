@@ -4,13 +4,13 @@ import gzip
 import hashlib
 import os
 import shutil
-import tempfile
 import zlib
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int64, UInt8
 
+from voi.atomic import atomic_file
 from voi.errors import DataError
 
 _BLOCK = 1 << 24  # bytes looked at in one go
@@ -86,12 +86,9 @@ def _unpacked(path: Path) -> Path:
     if target.is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=name)
     try:
-        with os.fdopen(handle, "wb") as unpacked, gzip.open(path) as packed:
+        with atomic_file(target) as draft, draft.open("wb") as unpacked, gzip.open(path) as packed:
             shutil.copyfileobj(packed, unpacked, 1 << 20)
-        os.replace(temporary, target)
     except (OSError, EOFError, zlib.error) as error:
-        Path(temporary).unlink(missing_ok=True)
         raise DataError(f"{path} cannot be unpacked ({error}): check the file") from error
     return target

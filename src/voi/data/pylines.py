@@ -11,8 +11,8 @@ from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from voi.data.chain import Splits, check_option, check_sizes, pick_split
 from voi.data.example import Example
+from voi.data.splits import Splits, check_option, check_sizes, pick_split
 from voi.errors import DataError
 
 

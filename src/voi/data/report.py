@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Int64, UInt64
 
 from voi.config import DataConfig
-from voi.data.example import Example, Regions, Source
-from voi.data.tasks import AnyTask
+from voi.data.example import Example, Regions, Source, Task
 from voi.tokens.codec import Codec, build_codec
 from voi.tokens.vocabulary import UNK
 
@@ -51,7 +50,7 @@ class DataReport:
     notes: tuple[str, ...] = ()
 
 
-def check(task: AnyTask, config: DataConfig) -> DataReport:
+def check(task: Task, config: DataConfig) -> DataReport:
     """Return what the splits of a task are like; files are read and checked on the way.
 
     Pairs are compared as texts, up to white space. Whether a token is known is asked after

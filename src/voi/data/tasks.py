@@ -1,7 +1,7 @@
 """Tasks by name, as experiments ask for them."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, cast
 
 from voi.config import from_table, unknown_name
 from voi.data.addition import Addition
@@ -18,12 +18,7 @@ TASKS: Mapping[str, type[Task]] = {
 }
 
 
-@runtime_checkable
-class AnyTask(Task, Protocol):
-    """A task, in a form that can be checked while the tests run."""
-
-
-def make_task(name: str, options: Mapping[str, Any]) -> AnyTask:
+def make_task(name: str, options: Mapping[str, Any]) -> Task:
     """Return the task of that name; `options` are its fields, the rest keep their defaults.
 
     >>> make_task("addition", {"digits": 2, "train": 500}).digits
@@ -31,4 +26,4 @@ def make_task(name: str, options: Mapping[str, Any]) -> AnyTask:
     """
     if name not in TASKS:
         raise unknown_name("task", name, TASKS)
-    return cast(AnyTask, from_table(TASKS[name], options, where="data.options."))
+    return cast(Task, from_table(TASKS[name], options, where="data.options."))

@@ -36,7 +36,8 @@ class StepLogProbs:
 class InsertionDecoder(nn.Module):
     """A Transformer that picks a token, then one of the slots between the tokens written so far.
 
-    log p(y, z | x) = sum_t [ log p(y_{z_t} | steps < t, x) + log p(slot_t | y_{z_t}, steps < t, x) ]
+    log p(y, z | x) = sum_t [ log p(y_{z_t} | steps < t, x)
+                              + log p(slot_t | y_{z_t}, steps < t, x) ]
                       + log p(END | all steps, x)                       (docs/math.md, "joint")
 
     Attention is causal in generation order and knows of positions only who stands left of whom.
@@ -68,12 +69,10 @@ class InsertionDecoder(nn.Module):
         return InsertionBias(c.heads, c.width // c.heads) if c.head == "insertion" else None
 
     def encode(self, batch: Batch) -> SourceStates:
-        """Return the encoded sources; they serve all orders of a batch and all steps of a search."""
+        """Return the encoded sources, for all orders of a batch and all steps of a search."""
         return self.source(batch, self.embedding)
 
-    def log_prob(
-        self, batch: Batch, orders: Int[Tensor, "K batch n"]
-    ) -> Float[Tensor, "K batch"]:
+    def log_prob(self, batch: Batch, orders: Int[Tensor, "K batch n"]) -> Float[Tensor, "K batch"]:
         """Return log p(y, z | x) of each target in each of its orders, in nats."""
         return self.step_log_probs(batch, orders).joint
 
@@ -99,12 +98,10 @@ class InsertionDecoder(nn.Module):
         """Return embeddings on the scale of normalised states."""
         return self.embedding(words) * self.config.width**0.5
 
-    def embed(
-        self, words: Int[Tensor, "rows n"], first_step: int = 0
-    ) -> Float[Tensor, "rows n d"]:
+    def embed(self, words: Int[Tensor, "rows n"], first_step: int = 0) -> Float[Tensor, "rows n d"]:
         """Return input vectors of tokens written from `first_step` on (START is step 0)."""
         x = self.word_vectors(words)
-        if self.slots is None:
+        if self.slots is None or self.config.count_steps:
             steps = torch.arange(first_step, first_step + words.shape[1], device=words.device)
             x = x + sinusoids(steps, self.config.width)
         return self.dropout(x)
@@ -164,5 +161,3 @@ def _written(n: int, device: torch.device) -> Bool[Tensor, "{n} {n}"]:
 
 def _samples_first(x: Float[Tensor, "rows n"], num_orders: int) -> Float[Tensor, "K batch n"]:
     return x.unflatten(0, (-1, num_orders)).transpose(0, 1)
-
-

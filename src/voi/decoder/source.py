@@ -1,4 +1,4 @@
-"""Source encoder: text, image regions, or nothing -> states that decoder and generator attend to."""
+"""Source encoder: text, regions, or nothing -> states that decoder and generator attend to."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from voi.layers import Block, sinusoids
 
 
 class SourceStates(NamedTuple):
-    """An encoded source. Column 0 is a learned state that stands for "nothing", so no row is empty."""
+    """An encoded source. Column 0 is a learned state for "nothing", so no row is empty."""
 
     states: Float[Tensor, "batch m d"]
     mask: Bool[Tensor, "batch m"]

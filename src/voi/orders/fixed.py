@@ -78,7 +78,8 @@ class BalancedTree(SortedOrder):
     def keys(self, batch: Batch) -> Float[Tensor, "batch n"]:
         size = batch.target.shape[1]
         ranks = [tree_ranks(n) + (0,) * (size - n) for n in batch.lengths.tolist()]
-        return torch.tensor(ranks, dtype=torch.float32, device=batch.target.device).view(-1, size)
+        keys = torch.tensor(ranks, dtype=torch.float32, device=batch.target.device)
+        return keys.view_as(batch.target)
 
 
 @cache
@@ -114,6 +115,8 @@ class UserOrder(nn.Module):
         if not isinstance(orders, Tensor) or tuple(orders.shape) != expected:
             found = tuple(orders.shape) if isinstance(orders, Tensor) else type(orders).__name__
             raise ConfigError(f"{self.name} must return orders of shape {expected}, got {found}")
+        if orders.is_floating_point():
+            raise ConfigError(f"{self.name} must return integers, got {orders.dtype}")
         if not bool(is_permutation(orders, batch.lengths).all()):
             raise ConfigError(
                 f"{self.name} must return a permutation of each target's positions, padding in "
@@ -125,9 +128,12 @@ class UserOrder(nn.Module):
 def _load(name: str) -> Callable[[Batch], Tensor]:
     module, _, function = name.partition(":")
     try:
-        return getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"order {name!r} cannot be imported ({error}): give module:function, importable from "
             f"the working folder"
         ) from error
+    if not callable(found):
+        raise ConfigError(f"order {name!r} is no function but {found!r}: give module:function")
+    return found

@@ -50,9 +50,7 @@ class BestPairs:
                 return choice
             count = min(4 * count, words.shape[-1])
 
-    def _best(
-        self, state: SearchState, pairs: "_Pairs"
-    ) -> tuple[Choice, Float[Tensor, " batch"]]:
+    def _best(self, state: SearchState, pairs: "_Pairs") -> tuple[Choice, Float[Tensor, " batch"]]:
         """Return the choice and the raw score that a left-out pair would have to beat."""
         width, num_slots = state.scores.shape[1], pairs.slots.shape[-1]
         joint = pairs.joint + state.scores[..., None, None]

@@ -30,7 +30,7 @@ class Rules:
         for slots in (self.open_slots, self.gaps):
             if len(slots) != len(self.given) + 1:
                 raise ValueError(f"expected {len(self.given) + 1} slots, got {len(slots)}")
-        if any(gap and not is_open for gap, is_open in zip(self.gaps, self.open_slots, strict=True)):
+        if any(gap > is_open for gap, is_open in zip(self.gaps, self.open_slots, strict=True)):
             raise ValueError("a gap must be an open slot")
 
     @property
@@ -131,17 +131,15 @@ class Constraints:
         counts = torch.zeros(shape, dtype=torch.long, device=self.missing.device)
         return counts.scatter_add(-1, index, self.missing.long())[..., :size] > 0
 
-    def allow_slots(
-        self, log_probs: Tensor, words: Int[Tensor, "batch width choices"]
-    ) -> Tensor:
-        """Return slot log-probabilities [batch, width, choices, slots] with closed slots at -inf."""
+    def allow_slots(self, log_probs: Tensor, words: Int[Tensor, "batch width choices"]) -> Tensor:
+        """Return log-probabilities [batch, width, choices, slots] with closed slots at -inf."""
         is_given = (self.step < self.num_given)[:, None, None]
         last = torch.zeros_like(self.open)
         last[..., -1] = True
         allowed = torch.where(is_given, last, self.open).unsqueeze(2)
         if bool(self.is_tight.any()):  # a word that is not owed may only fill a gap
-            index = words.unsqueeze(-1) == self.required[:, None, None]  # [batch, width, choices, r]
-            is_owed = (index & self.missing.unsqueeze(2)).any(-1) | is_given
+            pays = words.unsqueeze(-1) == self.required[:, None, None]
+            is_owed = (pays & self.missing.unsqueeze(2)).any(-1) | is_given
             tight = self.is_tight[..., None] & ~is_owed
             allowed = allowed & (~tight.unsqueeze(-1) | self.gaps.unsqueeze(2))
         return log_probs.masked_fill(~allowed, -math.inf)
@@ -165,9 +163,9 @@ class Constraints:
         step = self.step + 1
         complete = (self.num_given == step) & (step > 0)
         if bool(complete.any()):  # the given tokens stand: from now on their slots are the rule
-            open_now, gaps_now = (x[:, None, : step + 1] for x in (self.given_open, self.given_gaps))
-            is_open = torch.where(complete[:, None, None], open_now, is_open)
-            gaps = torch.where(complete[:, None, None], gaps_now, gaps)
+            here = complete[:, None, None]
+            is_open = torch.where(here, self.given_open[:, None, : step + 1], is_open)
+            gaps = torch.where(here, self.given_gaps[:, None, : step + 1], gaps)
         return replace(self, open=is_open, gaps=gaps, missing=missing, step=step)
 
 

@@ -14,7 +14,7 @@ def rules_with_gaps(text: str, codec: Codec, source: Source) -> Rules:
     """Return the rules of a text in which every `___` stands for one or more tokens."""
     pieces = text.split(GAP)
     if len(pieces) == 1:
-        raise DataError(f"expected a text with {GAP} where something is to be filled in, got {text!r}")
+        raise DataError(f"expected a text with {GAP} where something is missing, got {text!r}")
     given: list[int] = []
     gaps = [False]
     for i, piece in enumerate(pieces):
@@ -64,7 +64,7 @@ def _known_ids(text: str, codec: Codec, source: Source) -> list[int]:
             if UNK in codec.encode_target(token, source)
         ]
         raise DataError(
-            f"{', '.join(map(repr, unknown or [text]))} is not in the model's vocabulary and cannot "
-            f"stand in a text it writes: use another word"
+            f"{', '.join(map(repr, unknown or [text]))} cannot stand in a text of this model: it is "
+            f"not in its vocabulary; use another word"
         )
     return ids

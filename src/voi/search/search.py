@@ -54,8 +54,8 @@ def search(
 ) -> list[list[Found]]:
     """Return the hypotheses of each example, best first.
 
-    Beam search over (word, slot) pairs scored jointly; beam 1 is greedy. With `sampling`, hypotheses
-    are drawn instead, in the order drawn. Every hypothesis ends with END, which `max_length`
+    Beam search over (word, slot) pairs scored jointly; beam 1 is greedy. With `sampling` they are
+    drawn instead, and come in the order drawn. Every hypothesis ends with END, which `max_length`
     enforces, and its score is log p(y, z | x) of the model.
     """
     batch, device = source.mask.shape[0], source.mask.device

@@ -36,7 +36,7 @@ class TrainingError(VoiError):
 
 @dataclass
 class Progress:
-    """Where training stands. Together with weights, moments and generators it is the whole state."""
+    """Where training stands; with weights, moments and generators it is the whole state."""
 
     step: int = 0  # updates since the start of the run
     phase: int = 0
@@ -102,7 +102,7 @@ class Trainer:
         return sum(self.totals)
 
     def run(self) -> bool:
-        """Train until the last phase ends or a signal comes; return whether training is finished."""
+        """Train until the last phase ends or a signal comes; return whether all is done."""
         log = MetricsLog(self.run_folder, self.progress.step)
         try:
             with self._signals():
@@ -215,8 +215,8 @@ class Trainer:
     def _check(self, updated: Updated, batches: list[Batch]) -> None:
         values = (updated.loss, updated.decoder_norm, updated.order_norm)
         if not all(map(math.isfinite, values)):
-            rows = [row for batch in batches if batch.rows is not None for row in batch.rows.tolist()]
-            examples = self.corpus.origin[rows].tolist()
+            rows = torch.cat([batch.rows for batch in batches if batch.rows is not None])
+            examples = self.corpus.origin[rows.cpu().numpy()].tolist()
             raise TrainingError(
                 f"step {self.progress.step + 1}: loss {values[0]:g}, gradient norms {values[1]:g} "
                 f"and {values[2]:g}, on training examples {examples}; lower the learning rates or "
@@ -276,10 +276,8 @@ class Trainer:
         self.progress = Progress(**state.values)
         torch.set_rng_state(state.tensors["random.cpu"])
         for name, optimiser in self._optimisers().items():
-            prefix = f"{name}."
-            optimiser.load(
-                {k.removeprefix(prefix): x for k, x in state.tensors.items() if k.startswith(prefix)}
-            )
+            own = [key for key in state.tensors if key.startswith(f"{name}.")]
+            optimiser.load({key.removeprefix(f"{name}."): state.tensors[key] for key in own})
         cuda = [x for key, x in sorted(state.tensors.items()) if key.startswith("random.cuda.")]
         if cuda and torch.cuda.is_available():
             torch.cuda.set_rng_state_all(cuda)

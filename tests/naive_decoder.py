@@ -46,7 +46,7 @@ def naive_terms(
     for t in range(len(words) + 1):
         states = naive_states(decoder, [START, *words[:t]], reading, source)
         log_probs = naive_word_log_probs(decoder, states[-1])
-        means.append(torch.stack([p for p in log_probs.values()]).mean())
+        means.append(torch.stack(list(log_probs.values())).mean())
         if t == len(words):
             tokens.append(log_probs[END])
             break
@@ -87,7 +87,7 @@ def naive_states(
     """Return the state after every step [len(words), d]; words[0] is START."""
     width = decoder.config.width
     x = decoder.embedding.weight[words] * width**0.5
-    if decoder.slots is None:
+    if decoder.slots is None or decoder.config.count_steps:
         x = x + torch.stack([naive_sinusoid(t, width) for t in range(len(words))]).to(x)
     place = [reading.index(t) for t in range(len(words))]
     for block in decoder.blocks:
@@ -116,7 +116,8 @@ def _naive_block(block: Block, x: Tensor, place: list[int], source: Tensor) -> T
 
 def _naive_self_attention(attention: SelfAttention, x: Tensor, place: list[int]) -> Tensor:
     """Three vectors per head, for keys left of a query, itself, and right of it."""
-    queries, keys, values = F.linear(x, attention.project.weight, attention.project.bias).chunk(3, -1)
+    project = attention.project
+    queries, keys, values = F.linear(x, project.weight, project.bias).chunk(3, -1)
     size = x.shape[-1] // attention.heads
     rows = []
     for i in range(len(x)):
@@ -149,9 +150,6 @@ def _sign(value: int) -> int:
 def _naive_cross_attention(cross: CrossAttention, x: Tensor, source: Tensor) -> Tensor:
     queries = F.linear(x, cross.query.weight, cross.query.bias)
     keys, values = F.linear(source, cross.key_value.weight, cross.key_value.bias).chunk(2, -1)
-    heads = [
-        torch.softmax(q @ k.T / q.shape[-1] ** 0.5, -1) @ v
-        for q, k, v in zip(*(part.chunk(cross.heads, -1) for part in (queries, keys, values)),
-                           strict=True)
-    ]
+    by_head = zip(*(part.chunk(cross.heads, -1) for part in (queries, keys, values)), strict=True)
+    heads = [torch.softmax(q @ k.T / q.shape[-1] ** 0.5, -1) @ v for q, k, v in by_head]
     return F.linear(torch.cat(heads, -1), cross.output.weight, cross.output.bias)

@@ -1,0 +1,61 @@
+"""Splits of generated examples: their sizes, their drawing, their names."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from voi.config import unknown_name
+from voi.data.example import Example, Source
+from voi.errors import ConfigError, DataError
+
+Splits = Mapping[str, Sequence[Example]]
+
+
+def check_option(name: str, value: int, low: int, high: int | None = None) -> None:
+    """Raise the error for an option of a task that is out of range."""
+    if value < low or (high is not None and value > high):
+        wanted = f"at least {low}" if high is None else f"from {low} to {high}"
+        raise ConfigError(f"data.options.{name} must be {wanted}, got {value}")
+
+
+def check_sizes(train: int, valid: int, test: int, num_sources: int | None = None) -> None:
+    """Raise the error for splits that are empty, or larger than the number of different sources."""
+    for name, size in (("train", train), ("valid", valid), ("test", test)):
+        check_option(name, size, low=1)
+    total = train + valid + test
+    if num_sources is not None and total > num_sources:
+        raise ConfigError(
+            f"train + valid + test must be at most {num_sources}, the number of different sources, "
+            f"got {total}: set data.options.train, valid and test lower, or enlarge the task"
+        )
+
+
+def draw_splits(
+    draw: Callable[[np.random.Generator], Example],
+    rng: np.random.Generator,
+    train: int,
+    valid: int,
+    test: int,
+) -> Splits:
+    """Return splits of examples with different sources.
+
+    Test examples are drawn first and training examples last, so that more training examples
+    leave the others as they are.
+    """
+    by_source: dict[Source, Example] = {}
+    while len(by_source) < train + valid + test:
+        example = draw(rng)
+        by_source.setdefault(example.source, example)
+    drawn = tuple(by_source.values())
+    return {
+        "train": drawn[test + valid :],
+        "valid": drawn[test : test + valid],
+        "test": drawn[:test],
+    }
+
+
+def pick_split(splits: Splits, name: str) -> Sequence[Example]:
+    """Return the split of that name; an unknown name is an error that names the nearest."""
+    if name not in splits:
+        raise DataError(str(unknown_name("split", name, splits)))
+    return splits[name]

@@ -1,0 +1,41 @@
+"""Figures of analysis results and traces; nothing here sees a model (docs/orders.md).
+
+Figures need matplotlib (`pip install 'voi[plots]'`), which is loaded by the first one that is
+drawn; the HTML page needs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from voi.plots.page import generation_page
+from voi.plots.tables import Bar, Curve, bars_of, curves_by_length
+
+if TYPE_CHECKING:
+    from voi.plots.curves import draw_bars, draw_curves
+    from voi.plots.generation import draw_generation
+    from voi.plots.heatmap import draw_permutation
+
+__all__ = [
+    "Bar",
+    "Curve",
+    "bars_of",
+    "curves_by_length",
+    "draw_bars",
+    "draw_curves",
+    "draw_generation",
+    "draw_permutation",
+    "generation_page",
+]
+
+_MODULES = {
+    "draw_bars": "curves",
+    "draw_curves": "curves",
+    "draw_generation": "generation",
+    "draw_permutation": "heatmap",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

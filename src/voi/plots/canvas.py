@@ -1,0 +1,59 @@
+"""The one way to matplotlib: figures without a display, independent of the user's settings."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from voi.plots.files import picture_file
+from voi.plots.theme import Theme
+from voi.tokens.extras import load_extra
+
+load_extra("matplotlib", "plots", "a figure")
+
+import matplotlib.style  # noqa: E402
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: E402
+
+DOTS_PER_INCH = 200
+PADDING = 0.1  # inches around axes and their labels
+MOST_DOTS = 30_000  # along either side; a raster image has fewer dots per inch above it
+
+_SETTINGS = {
+    "svg.fonttype": "none",  # text stays text: it can be searched, and viewers add their fonts
+    "svg.hashsalt": "voi",  # the same figure is the same file
+}
+_UNDATED = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": None}
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw with matplotlib's own defaults; a character that no font has is a box."""
+    with matplotlib.style.context(["default", _SETTINGS]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+        yield
+
+
+def new_figure(
+    width: float,
+    height: float,
+    theme: Theme,
+    layout: Literal["constrained", "compressed", "none"] = "none",
+) -> Figure:
+    """Return an empty figure of a size in inches; "compressed" is for axes of fixed proportions."""
+    figure = Figure((width, height), DOTS_PER_INCH, facecolor=theme.background, layout=layout)
+    FigureCanvasAgg(figure)
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(w_pad=PADDING, h_pad=PADDING)
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of its suffix; call within `drawing`."""
+    suffix = path.suffix.lower()
+    dots = min(DOTS_PER_INCH, int(MOST_DOTS / max(figure.get_size_inches())))
+    with picture_file(path) as draft:
+        figure.savefig(draft, format=suffix[1:], dpi=dots, metadata=_UNDATED[suffix])

@@ -1,0 +1,132 @@
+"""A matrix over steps and positions, and the order chosen from it."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Shaped
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.files import FIGURE_SUFFIXES, output_path
+from voi.plots.frame import POINTS, labelled, plain_axes, ruler_for, set_letters
+from voi.plots.lettering import Ruler
+from voi.plots.theme import Theme, theme_named
+
+CELL = 0.3  # inches
+SMALLEST, LARGEST = 2.4, 9.0  # sides of the matrix, in inches
+TOKEN_WIDTH = 1.4  # of a token below its column at most
+SMALLEST_POINTS = 5.0
+
+
+def draw_permutation(
+    matrix: Shaped[np.ndarray, "n n"],
+    path: str | os.PathLike[str],
+    *,
+    order: Sequence[int] | None = None,
+    tokens: Sequence[str] | None = None,
+    value_name: str = "",
+    title: str = "",
+    theme: str = "light",
+) -> None:
+    """Draw `matrix[t, i]`, how step t goes with final position i, as shades.
+
+    A ring marks `order[t]` in row t; `tokens [n]` stand below their positions; `value_name` says
+    what the shades mean. Steps and positions are numbered from 1, as in the other figures.
+    Entries that are not finite are left empty.
+    """
+    target = output_path(path, FIGURE_SUFFIXES)
+    with drawing():
+        figure = permutation_figure(
+            matrix, order=order, tokens=tokens, value_name=value_name, title=title, theme=theme
+        )
+        save(figure, target)
+
+
+def permutation_figure(
+    matrix: Shaped[np.ndarray, "n n"],
+    *,
+    order: Sequence[int] | None = None,
+    tokens: Sequence[str] | None = None,
+    value_name: str = "",
+    title: str = "",
+    theme: str = "light",
+) -> Figure:
+    """Return the figure that `draw_permutation` writes."""
+    n = len(matrix)
+    _check(matrix, order, tokens)
+    colours = theme_named(theme)
+    ruler = ruler_for([*(tokens or ()), value_name, title, "…"])
+    side = min(max(CELL * n, SMALLEST), LARGEST)
+    figure = new_figure(side + 1.9, side + 1.9, colours, layout="compressed")
+    axes = plain_axes(figure, ruler, colours)
+    axes.grid(visible=False)
+    shown = np.ma.masked_invalid(matrix.astype(np.float64))
+    shades = axes.imshow(shown, cmap=_shades(colours), interpolation="nearest")
+    _add_scale(figure, axes, shades, ruler, colours, value_name)
+    if order is not None:
+        size = min(60.0, (side / n * 72 * 0.6) ** 2)
+        axes.scatter(order, np.arange(n), size, "#FFFFFF", edgecolors="#000000", linewidths=1)
+    _name_ticks(axes, ruler, colours, n, side / n, tokens)
+    xlabel = "final position" if tokens is None else "token at its final position"
+    labelled(axes, ruler, colours, xlabel=xlabel, ylabel="step", title=title)
+    return figure
+
+
+def _check(
+    matrix: Shaped[np.ndarray, "n n"], order: Sequence[int] | None, tokens: Sequence[str] | None
+) -> None:
+    n = len(matrix)
+    if not np.isfinite(matrix.astype(np.float64)).any():
+        raise ValueError(f"matrix [{n}, {n}] must have at least one finite entry")
+    if order is not None and sorted(order) != list(range(n)):
+        raise ValueError(f"order must be a permutation of 0..{n - 1}, got {list(order)}")
+    if tokens is not None and len(tokens) != n:
+        raise ValueError(f"expected one token per column, {n}, got {len(tokens)}")
+
+
+def _shades(theme: Theme) -> Colormap:
+    """Return cividis, which runs from dark to light for every kind of colour vision."""
+    return colormaps["cividis"].with_extremes(bad=theme.panel)
+
+
+def _add_scale(
+    figure: Figure, axes: Axes, shades: AxesImage, ruler: Ruler, theme: Theme, name: str
+) -> None:
+    """Say beside the axes which shade is which value."""
+    bar = figure.colorbar(shades, ax=axes, fraction=0.05, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=theme.text, labelsize=POINTS - 1)
+    height = figure.get_size_inches()[1] * 0.6
+    set_letters(bar.ax.set_ylabel(ruler.folded(name, height)), ruler, theme)
+
+
+def _name_ticks(
+    axes: Axes, ruler: Ruler, theme: Theme, n: int, cell: float, tokens: Sequence[str] | None
+) -> None:
+    """Number the steps, and number the positions or write their tokens."""
+    numbered = (axes.yaxis, axes.xaxis) if tokens is None else (axes.yaxis,)
+    for axis in numbered:
+        axis.set_ticks(_numbered(n), [str(i + 1) for i in _numbered(n)])
+    if tokens is None:
+        return
+    points = min(POINTS - 1, max(SMALLEST_POINTS, cell * 72 * 0.8))
+    width = TOKEN_WIDTH * POINTS / points
+    axes.set_xticks(range(len(tokens)), [ruler.shortened(token, width) for token in tokens])
+    for label in axes.get_xticklabels():
+        set_letters(label, ruler, theme, scale=points / ruler.points)
+        label.set_rotation(90)
+
+
+def _numbered(n: int) -> list[int]:
+    """Return the indices whose numbers, counted from 1, are written out: the first, then round ones.
+
+    >>> _numbered(3), _numbered(21)
+    ([0, 1, 2], [0, 4, 9, 14, 19])
+    """
+    every = next(step for step in (1, 5, 10, 20, 50, 100, n) if n <= 20 * step)
+    return sorted({0, *range(every - 1, n, every)})

@@ -1,0 +1,82 @@
+"""An image with boxes around its regions, as it stands beside the steps of a generation."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Shaped
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.patches import Rectangle
+
+from voi.errors import DataError
+from voi.plots.theme import Theme
+
+Image: TypeAlias = Shaped[np.ndarray, "height width *channels"] | str | os.PathLike[str]
+Boxes: TypeAlias = Float[np.ndarray, "m 4"]  # left, top, right, bottom, as shares
+Opacities: TypeAlias = Float[np.ndarray, "n m"]  # by step and region, 0 to 1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image, or an empty panel in place of one, and its regions."""
+
+    pixels: Shaped[np.ndarray, "height width *channels"] | None
+    boxes: Boxes
+    opacities: Opacities | None  # None: the same at every step
+
+    def size_within(self, width: float, height: float) -> tuple[float, float]:
+        """Return the largest width and height, in inches, that keep the proportions."""
+        rows, columns = (1, 1) if self.pixels is None else self.pixels.shape[:2]
+        scale = min(width / columns, height / rows)
+        return columns * scale, rows * scale
+
+    def draw(
+        self, figure: Figure, place: tuple[float, float, float, float], step: int, theme: Theme
+    ) -> None:
+        """Draw the image and the boxes of a step at left, bottom, width and height in inches."""
+        width, height = figure.get_size_inches()
+        left, bottom, right, top = place
+        axes = figure.add_axes((left / width, bottom / height, right / width, top / height))
+        axes.set(xlim=(0, 1), ylim=(1, 0), xticks=[], yticks=[], facecolor=theme.panel)
+        axes.spines[:].set_visible(False)
+        if self.pixels is not None:
+            axes.imshow(self.pixels, extent=(0, 1, 1, 0), aspect="auto", cmap="gray")
+        shown = np.ones(len(self.boxes)) if self.opacities is None else self.opacities[step]
+        for (x, y, x_end, y_end), opacity in zip(self.boxes, shown, strict=True):
+            box = Rectangle((x, y), x_end - x, y_end - y, linewidth=1.6)
+            box.set(facecolor="none", edgecolor=theme.highlight, alpha=float(opacity))
+            axes.add_patch(box)
+
+
+def picture_of(
+    image: Image | None, boxes: Boxes | None, opacities: Opacities | None, num_steps: int
+) -> Picture | None:
+    """Return the picture of a source, or None for a source that is text."""
+    if opacities is not None and boxes is None:
+        raise ValueError("opacities are those of boxes: give both")
+    if image is None and boxes is None:
+        return None
+    found = np.zeros((0, 4)) if boxes is None else boxes
+    if not ((found >= 0) & (found <= 1)).all():
+        raise ValueError("boxes must be shares of width and height, from 0 to 1")
+    if opacities is not None:
+        if opacities.shape != (num_steps, len(found)):
+            raise ValueError(
+                f"opacities must be one per step and box, {[num_steps, len(found)]}, "
+                f"got {list(opacities.shape)}"
+            )
+        if not ((opacities >= 0) & (opacities <= 1)).all():
+            raise ValueError("opacities must lie between 0 and 1: divide by the largest")
+    return Picture(None if image is None else _pixels(image), found, opacities)
+
+
+def _pixels(image: Image) -> Shaped[np.ndarray, "height width *channels"]:
+    if isinstance(image, np.ndarray):
+        return image
+    try:
+        return np.asarray(imread(Path(image)))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise DataError(f"cannot read {image} as an image: {error}") from error

@@ -1,0 +1,121 @@
+"""Word and slot heads against plain implementations, values and gradients."""
+
+import pytest
+import torch
+
+from voi.decoder import heads
+from voi.decoder.heads import SlotHead, word_logits, word_terms
+from voi.permutation import Neighbours
+from voi.tokens import PAD, START
+
+ROWS, WIDTH, SIZE = 11, 6, 9
+PRODUCIBLE = [word for word in range(SIZE) if word not in (PAD, START)]
+
+
+def inputs(dtype=torch.float64, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    hidden = torch.randn(ROWS, WIDTH, generator=generator, dtype=dtype)
+    weight = torch.randn(SIZE, WIDTH, generator=generator, dtype=dtype)
+    picks = torch.randint(len(PRODUCIBLE), (ROWS,), generator=generator)
+    return hidden.requires_grad_(), weight.requires_grad_(), torch.tensor(PRODUCIBLE)[picks]
+
+
+def plain_terms(hidden, weight, words):
+    """The full table of log-probabilities over producible words, then the entries asked for."""
+    table = (hidden @ weight[PRODUCIBLE].T).log_softmax(-1)
+    columns = torch.tensor([PRODUCIBLE.index(word) for word in words.tolist()])
+    return table[torch.arange(len(words)), columns], table.mean(-1)
+
+
+@pytest.fixture(params=[1, 4, ROWS - 1, ROWS, 1000])
+def rows_per_chunk(request, monkeypatch):
+    monkeypatch.setattr(heads, "_CHUNK", request.param * SIZE)
+    return request.param
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+def test_terms_are_those_of_a_full_softmax(rows_per_chunk, dtype, tolerance):
+    hidden, weight, words = inputs(dtype)
+    chosen, mean = word_terms(hidden, weight, words)
+    assert chosen.dtype == mean.dtype == dtype
+    for value, expected in zip((chosen, mean), plain_terms(hidden, weight, words), strict=True):
+        torch.testing.assert_close(value, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_gradients_are_those_of_a_full_softmax(rows_per_chunk):
+    hidden, weight, words = inputs()
+    upstream = torch.randn(2, ROWS, dtype=torch.float64)
+    found, expected = (
+        torch.autograd.grad(torch.stack(terms(hidden, weight, words)), (hidden, weight), upstream)
+        for terms in (word_terms, plain_terms)
+    )
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_gradients_are_those_of_finite_differences(rows_per_chunk):
+    hidden, weight, words = inputs()
+    assert torch.autograd.gradcheck(
+        lambda h, w: word_terms(h, w, words), (hidden, weight), fast_mode=True
+    )
+
+
+def test_a_second_backward_pass_gives_the_same_gradients(rows_per_chunk):
+    """Logits kept for the backward pass are overwritten there, so they must not be used twice."""
+    hidden, weight, words = inputs()
+    total = word_terms(hidden, weight, words).chosen.sum()
+    first = torch.autograd.grad(total, (hidden, weight), retain_graph=True)
+    second = torch.autograd.grad(total, (hidden, weight))
+    torch.testing.assert_close(first, second, rtol=0, atol=0)
+
+
+def test_second_derivatives_are_refused():
+    hidden, weight, words = inputs()
+    total = word_terms(hidden, weight, words).chosen.square().sum()
+    (gradient,) = torch.autograd.grad(total, hidden, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+def test_no_words_at_all():
+    hidden, weight, _ = inputs()
+    chosen, mean = word_terms(hidden[:0], weight, torch.zeros(0, dtype=torch.long))
+    assert chosen.shape == mean.shape == (0,)
+    (chosen.sum() + mean.sum()).backward()
+    assert not weight.grad.any()
+
+
+def test_low_precision_keeps_terms_in_float32():
+    hidden, weight, words = inputs(torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        chosen, mean = word_terms(hidden, weight, words)
+    assert chosen.dtype == mean.dtype == torch.float32
+    for value, expected in zip((chosen, mean), plain_terms(hidden, weight, words), strict=True):
+        torch.testing.assert_close(value, expected, rtol=0.02, atol=0.1)
+    (chosen.sum() + mean.sum()).backward()
+    assert hidden.grad.dtype == weight.grad.dtype == torch.float32
+
+
+def test_pad_and_start_have_no_probability():
+    hidden, weight, _ = inputs()
+    probabilities = word_logits(hidden.detach(), weight.detach()).softmax(-1)
+    assert not probabilities[:, [PAD, START]].any()
+    assert (probabilities[:, PRODUCIBLE] > 0).all()
+
+
+def test_slot_names_on_the_circle():
+    """Scores given by hand: three written elements, read START, 2, 1, make three slots."""
+    head = SlotHead(1)
+    scores = torch.tensor([[0.1, 0.7, -0.4], [1.2, -0.3, 0.5]])  # right of, left of each element
+    queries = torch.ones(1, 3, 1)
+    keys = scores.reshape(1, 2, 3, 1)
+    written = torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
+    last_slots = []
+    for left, right in ((0, 2), (2, 1), (1, 0)):
+        neighbours = Neighbours(torch.tensor([[0, 0, left]]), torch.tensor([[0, 1, right]]))
+        terms = head(queries, keys, written, neighbours)[0]
+        last_slots.append(terms[2])
+        torch.testing.assert_close(terms[0], torch.tensor(0.0))  # one slot only
+    e = scores.exp()
+    expected = torch.stack([e[0, 0] + e[1, 2], e[0, 2] + e[1, 1], e[0, 1] + e[1, 0]]) / e.sum()
+    torch.testing.assert_close(torch.stack(last_slots).exp(), expected)
+    torch.testing.assert_close(torch.stack(last_slots).exp().sum(), torch.tensor(1.0))

@@ -1,0 +1,241 @@
+"""Experiments: tables, overrides, and errors that say what to do, in one line."""
+
+import json
+
+import pytest
+
+from voi import config
+from voi.config import (
+    ConfigError,
+    DecoderConfig,
+    Experiment,
+    OrderConfig,
+    experiment,
+    from_table,
+    load_table,
+    override,
+    parse_value,
+    preset_names,
+    to_table,
+)
+
+SMALL = {"training": {"steps": 10}}
+
+
+def with_settings(*settings, table=SMALL):
+    return experiment(override(table, settings))
+
+
+def two_phases(**training):
+    phases = [{"name": "first", "steps": 5, "num_orders": 2}, {"name": "second", "epochs": 2}]
+    return {"training": {**training, "phases": phases}}
+
+
+def test_defaults():
+    found = experiment(SMALL)
+    assert found.decoder == DecoderConfig()
+    assert found.order == OrderConfig()
+    assert [phase.steps for phase in found.training.phases] == [10]
+
+
+def test_every_section_is_read():
+    table = {
+        "data": {"task": "addition", "options": {"digits": 3}},
+        "decoder": {"width": 32},
+        "order": {"kind": "rare"},
+        "objective": {"baseline": "mean"},
+        "training": {"steps": 3, "seed": 7, "decoder_betas": [0.8, 0.9]},
+        "search": {"beam": 5},
+    }
+    found = experiment(table)
+    assert (found.data.task, found.data.options) == ("addition", {"digits": 3})
+    assert (found.decoder.width, found.order.kind, found.search.beam) == (32, "rare", 5)
+    assert (found.objective.baseline, found.training.seed) == ("mean", 7)
+    assert found.training.decoder_betas == (0.8, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("setting", "path", "value"),
+    [
+        ("decoder.width=32", ("decoder", "width"), 32),
+        ("decoder.dropout=1e-1", ("decoder", "dropout"), 0.1),
+        ("decoder.dropout=0", ("decoder", "dropout"), 0.0),  # an integer where a number is meant
+        ("order.positions=relative", ("order", "positions"), "relative"),
+        ('order.positions="sinusoid+attention"', ("order", "positions"), "sinusoid+attention"),
+        ("order.kind=my_orders:by_length", ("order", "kind"), "my_orders:by_length"),
+        ("objective.standardize=true", ("objective", "standardize"), True),
+        ("training.order_betas=[0.5, 0.6]", ("training", "order_betas"), (0.5, 0.6)),
+        ("data.options.positions=9", ("data", "options"), {"positions": 9}),
+        (" search.beam = 4 ", ("search", "beam"), 4),
+    ],
+)
+def test_one_field_is_set(setting, path, value):
+    section, name = path
+    found = getattr(getattr(with_settings(setting), section), name)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_overrides_leave_the_table_alone_and_the_last_one_wins():
+    table = two_phases()
+    found = with_settings("training.num_orders=8", "training.num_orders=16", table=table)
+    assert [phase.num_orders for phase in found.training.phases] == [16, 16]
+    assert table == two_phases()
+
+
+def test_phases_take_the_fields_of_training_as_defaults():
+    phases = experiment(two_phases(num_orders=6, batch_size=3)).training.phases
+    assert [phase.num_orders for phase in phases] == [2, 6]
+    assert [phase.batch_size for phase in phases] == [3, 3]
+    assert [phase.name for phase in phases] == ["first", "second"]
+
+
+def test_a_setting_of_training_holds_in_all_phases():
+    phases = with_settings("training.num_orders=8", table=two_phases()).training.phases
+    assert [phase.num_orders for phase in phases] == [8, 8]
+
+
+def test_a_setting_of_one_phase():
+    phases = with_settings("training.phases.1.num_orders=8", table=two_phases()).training.phases
+    assert [phase.num_orders for phase in phases] == [2, 8]
+
+
+def test_a_setting_of_the_only_phase_of_a_table_without_phases():
+    found = with_settings("training.phases.0.num_orders=8")
+    assert [(phase.num_orders, phase.steps) for phase in found.training.phases] == [(8, 10)]
+
+
+@pytest.mark.parametrize(("setting", "steps", "epochs"), [("steps=7", 7, 0), ("epochs=1.5", 0, 1.5)])
+def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
+    phases = with_settings(f"training.{setting}", table=two_phases()).training.phases
+    assert [(phase.steps, phase.epochs) for phase in phases] == [(steps, epochs)] * 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["decoder.widht=3"], 'unknown setting "decoder.widht": did you mean "decoder.width"?'),
+        (["training.num_order=3"], 'did you mean "training.'),
+        (["training.phases.0.num_order=3"], 'did you mean "training.phases.0.num_orders"?'),
+        (["trainning.seed=3"], 'unknown section "trainning": did you mean "training"?'),
+        (["zzz=1"], 'unknown section "zzz": known: data, decoder,'),
+        (["order.law=gumbel"], 'unknown value of order.law "gumbel": did you mean "gumbel-matching"?'),
+        (["decoder.width=wide"], "decoder.width must be of type int, got 'wide'"),
+        (["decoder.width=8.0"], "decoder.width must be of type int, got 8.0"),
+        (["decoder.width=true"], "decoder.width must be of type int, got True"),
+        (["decoder.dropout=true"], "decoder.dropout must be of type float, got True"),
+        (["objective.standardize=1"], "objective.standardize must be of type bool, got 1"),
+        (["order.kind=3"], "order.kind must be of type str, got 3"),
+        (["training.order_betas=[0.5]"], "training.order_betas must be a list of 2 values"),
+        (["training.order_betas=0.5"], "training.order_betas must be a list of 2 values"),
+        (["training.phases.3.steps=2"], "--set training.phases.3.steps: expected 0 to 0, got '3'"),
+        (["training.phases.x.steps=2"], "expected 0 to 0, got 'x'"),
+        (["training.phases=3"], "training.phases must be a list of tables"),
+        (["training.phases=[]"], "training.phases must be a list of tables"),
+        (["training.phases=[1]"], "training.phases.0 must be a table, got 1"),
+        (["decoder=3"], "decoder must be a table, got 3"),
+        (["data.options=3"], "data.options must be a table, got 3"),
+        (["data.task=chain", "data.task.size=3"], "--set data.task.size: data.task has no fields"),
+        (["data.task=chain", "data.task.a.b=3"], "data.task.a has no fields"),
+        (["decoder.width"], "--set takes key=value, got 'decoder.width'"),
+        (["=3"], "--set takes key=value"),
+        (['order.kind="l2r'], "neither a TOML value nor a plain word"),
+        (["decoder.width=60", "decoder.heads=8"], "decoder.width must be a multiple of twice"),
+        (["decoder.heads=0"], "decoder.width must be a multiple of twice"),
+        (["order.width=2"], "order.width must be a multiple of twice"),
+        (["decoder.layers=0"], "decoder.layers must be at least 1"),
+        (["decoder.dropout=1.0"], "decoder.dropout must be in [0, 1), got 1.0"),
+        (["objective.label_smoothing=-0.1"], "objective.label_smoothing must be in [0, 1)"),
+        (["data.max_target_length=0"], "data.max_target_length must be positive, got 0"),
+        (["training.batch_size=0"], "phase 'main': batch_size must be positive, got 0"),
+        (["training.steps=0"], "phase 'main' needs either steps or epochs"),
+        (["training.entropy_hold=2.0"], "entropy_hold is a share of the phase in [0, 1]"),
+        (["training.entropy_weight=0.0", "training.entropy_final=0.1"], "must be positive to be annealed"),
+        (["training.num_orders=1"], "training.num_orders must be at least 2 for a learned order"),
+        (["decoder.head=sequential"], 'decoder.head = "sequential" writes left to right only'),
+        (["order.law=plackett-luce", "objective.entropy=gumbel"], 'set order.law = "gumbel-matching"'),
+    ],
+)
+def test_errors_say_what_to_do_in_one_line(settings, message):
+    with pytest.raises(ConfigError) as caught:
+        with_settings(*settings)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_steps_and_epochs_exclude_each_other():
+    with pytest.raises(ConfigError, match="needs either steps or epochs, got steps=3 epochs=2"):
+        experiment({"training": {"steps": 3, "epochs": 2}})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["order.kind=l2r"],
+        ["order.kind=random"],
+        ["training.freeze_orders=true"],
+        ["training.order=random"],
+    ],
+)
+def test_one_order_is_enough_where_nothing_is_learned_from_it(settings):
+    assert with_settings("training.num_orders=1", *settings).training.phases[0].num_orders == 1
+
+
+def test_the_phase_with_too_few_orders_is_named():
+    table = two_phases()
+    table["training"]["phases"][1]["num_orders"] = 1
+    with pytest.raises(ConfigError, match="got 1 in phase 'second'"):
+        experiment(table)
+
+
+@pytest.mark.parametrize("table", [SMALL, two_phases(num_orders=8), {"order": {"kind": "a:b"}, **SMALL}])
+def test_tables_round_trip(table):
+    found = experiment(table)
+    plain = to_table(found)
+    assert experiment(plain) == found
+    assert experiment(json.loads(json.dumps(plain))) == found
+    assert to_table(experiment(plain)) == plain
+
+
+def test_unknown_keys_of_any_dataclass():
+    with pytest.raises(ConfigError, match='unknown setting "x.bean": did you mean "x.beam"'):
+        from_table(config.SearchConfig, {"bean": 3}, "x.")
+    with pytest.raises(ConfigError, match="phases"):
+        from_table(config.TrainingConfig, {})
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_load(name):
+    found = experiment(load_table(name))
+    assert isinstance(found, Experiment)
+    assert experiment(to_table(found)) == found
+
+
+def test_there_are_presets():
+    assert "chain" in preset_names()
+
+
+def test_experiment_files(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("[training]\nsteps = 4\n", encoding="utf-8")
+    assert experiment(load_table(str(path))).training.phases[0].steps == 4
+    path.write_text("[training\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        load_table(str(path))
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        load_table(str(path))
+    with pytest.raises(ConfigError, match="no experiment file"):
+        load_table(str(tmp_path / "other.toml"))
+    with pytest.raises(ConfigError, match='unknown task "chian": did you mean "chain"'):
+        load_table("chian")
+
+
+@pytest.mark.parametrize("text", ["", "a b", "a-b_c/d.e", "l2r"])
+def test_plain_words_need_no_quotes(text):
+    assert parse_value(text) == text
+
+
+def test_values_are_frozen():
+    with pytest.raises(AttributeError):
+        experiment(SMALL).decoder.width = 3
