@@ -105,7 +105,9 @@ def test_a_setting_of_the_only_phase_of_a_table_without_phases():
     assert [(phase.num_orders, phase.steps) for phase in found.training.phases] == [(8, 10)]
 
 
-@pytest.mark.parametrize(("setting", "steps", "epochs"), [("steps=7", 7, 0), ("epochs=1.5", 0, 1.5)])
+@pytest.mark.parametrize(
+    ("setting", "steps", "epochs"), [("steps=7", 7, 0), ("epochs=1.5", 0, 1.5)]
+)
 def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
     phases = with_settings(f"training.{setting}", table=two_phases()).training.phases
     assert [(phase.steps, phase.epochs) for phase in phases] == [(steps, epochs)] * 2
@@ -115,11 +117,12 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
     ("settings", "message"),
     [
         (["decoder.widht=3"], 'unknown setting "decoder.widht": did you mean "decoder.width"?'),
-        (["training.num_order=3"], 'did you mean "training.'),
+        (["training.num_order=3"], 'of training "num_order": did you mean "num_orders"?'),
+        (["training.sed=3"], 'unknown setting of training "sed": did you mean "seed"?'),
         (["training.phases.0.num_order=3"], 'did you mean "training.phases.0.num_orders"?'),
         (["trainning.seed=3"], 'unknown section "trainning": did you mean "training"?'),
         (["zzz=1"], 'unknown section "zzz": known: data, decoder,'),
-        (["order.law=gumbel"], 'unknown value of order.law "gumbel": did you mean "gumbel-matching"?'),
+        (["order.law=gumbel"], 'unknown value of order.law "gumbel": did you mean "gumbel-match'),
         (["decoder.width=wide"], "decoder.width must be of type int, got 'wide'"),
         (["decoder.width=8.0"], "decoder.width must be of type int, got 8.0"),
         (["decoder.width=true"], "decoder.width must be of type int, got True"),
@@ -145,15 +148,16 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
         (["order.width=2"], "order.width must be a multiple of twice"),
         (["decoder.layers=0"], "decoder.layers must be at least 1"),
         (["decoder.dropout=1.0"], "decoder.dropout must be in [0, 1), got 1.0"),
+        (["order.dropout=-0.5"], "order.dropout must be in [0, 1), got -0.5"),
         (["objective.label_smoothing=-0.1"], "objective.label_smoothing must be in [0, 1)"),
         (["data.max_target_length=0"], "data.max_target_length must be positive, got 0"),
         (["training.batch_size=0"], "phase 'main': batch_size must be positive, got 0"),
         (["training.steps=0"], "phase 'main' needs either steps or epochs"),
         (["training.entropy_hold=2.0"], "entropy_hold is a share of the phase in [0, 1]"),
-        (["training.entropy_weight=0.0", "training.entropy_final=0.1"], "must be positive to be annealed"),
+        (["training.entropy_weight=0.0", "training.entropy_final=0.1"], "positive to be annealed"),
         (["training.num_orders=1"], "training.num_orders must be at least 2 for a learned order"),
         (["decoder.head=sequential"], 'decoder.head = "sequential" writes left to right only'),
-        (["order.law=plackett-luce", "objective.entropy=gumbel"], 'set order.law = "gumbel-matching"'),
+        (["order.law=plackett-luce", "objective.entropy=gumbel"], 'set order.law = "gumbel-'),
     ],
 )
 def test_errors_say_what_to_do_in_one_line(settings, message):
@@ -188,7 +192,9 @@ def test_the_phase_with_too_few_orders_is_named():
         experiment(table)
 
 
-@pytest.mark.parametrize("table", [SMALL, two_phases(num_orders=8), {"order": {"kind": "a:b"}, **SMALL}])
+@pytest.mark.parametrize(
+    "table", [SMALL, two_phases(num_orders=8), {"order": {"kind": "a:b"}, **SMALL}]
+)
 def test_tables_round_trip(table):
     found = experiment(table)
     plain = to_table(found)
@@ -198,7 +204,7 @@ def test_tables_round_trip(table):
 
 
 def test_unknown_keys_of_any_dataclass():
-    with pytest.raises(ConfigError, match='unknown setting "x.bean": did you mean "x.beam"'):
+    with pytest.raises(ConfigError, match=r'unknown setting "x\.bean": did you mean "x\.beam"'):
         from_table(config.SearchConfig, {"bean": 3}, "x.")
     with pytest.raises(ConfigError, match="phases"):
         from_table(config.TrainingConfig, {})

@@ -137,6 +137,8 @@ def _check(folder: Path) -> dict[str, Any]:
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
         raise CheckpointError(f"{folder} has format {found}, this version of voi reads {FORMAT}")
+    if not isinstance(manifest.get("files"), dict) or "region_size" not in manifest:
+        raise CheckpointError(f"{path} is incomplete: restore it, or take another checkpoint")
     for name, expected in manifest["files"].items():
         file = folder / name
         if not file.is_file() or _digest(file) != expected:

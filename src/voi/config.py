@@ -36,9 +36,8 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         for name in ("max_source_length", "max_target_length"):
-            _require(
-                getattr(self, name) >= 1, f"data.{name} must be positive, got {getattr(self, name)}"
-            )
+            value = getattr(self, name)
+            _require(value >= 1, f"data.{name} must be positive, got {value}")
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,7 @@ class OrderConfig:
             f"got {self.width} and {self.heads}",
         )
         _require(self.layers >= 1, f"order.layers must be at least 1, got {self.layers}")
+        _require(0 <= self.dropout < 1, f"order.dropout must be in [0, 1), got {self.dropout}")
 
     @property
     def is_learned(self) -> bool:
@@ -296,12 +296,12 @@ def experiment(table: Mapping[str, Any]) -> Experiment:
         if name not in tables:
             raise unknown_name("section", name, _SECTIONS)
     training = tables["training"]
+    for key in training.keys() - _TRAINING_FIELDS:
+        raise unknown_name("setting of training", key, _TRAINING_FIELDS)
     shared = {key: training.pop(key) for key in list(training) if key in _PHASE_FIELDS}
     phases = training.get("phases", [{}])
-    _require(
-        isinstance(phases, list | tuple) and len(phases) > 0,
-        f"training.phases must be a list of tables, one per phase, got {phases!r}",
-    )
+    if not isinstance(phases, list | tuple) or not phases:
+        raise ConfigError(f"training.phases must be a list of tables, one each, got {phases!r}")
     training["phases"] = [
         {**shared, **_as_table(phase, f"training.phases.{i}")} for i, phase in enumerate(phases)
     ]
@@ -396,3 +396,4 @@ def load_table(name: str) -> dict[str, Any]:
 
 _SECTIONS = tuple(f.name for f in dataclasses.fields(Experiment))
 _PHASE_FIELDS = {f.name for f in dataclasses.fields(Phase)}
+_TRAINING_FIELDS = _PHASE_FIELDS | {f.name for f in dataclasses.fields(TrainingConfig)}

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
@@ -50,7 +49,7 @@ class Model:
         self._region_size = loaded.region_size
 
     @classmethod
-    def from_pretrained(cls, name: str | Path, device: str = "cpu") -> Self:
+    def from_pretrained(cls, name: str | Path, device: str = "cpu") -> "Model":
         """Load a model from a folder, or from a hub by its id."""
         path = Path(name)
         if not path.exists() and str(name).count("/") == 1:

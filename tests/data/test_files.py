@@ -214,9 +214,15 @@ def test_real_folders(parts, options, sizes):
     assert {name: len(task.split(name)) for name in sizes} == sizes
 
 
-def test_real_captions_have_no_source():
-    path = shared_data("coco_captions", "captions_30k.tsv.gz")
-    columns = ("image", "split", "caption")
-    task = FileTask(train=str(path), columns=columns, source_key="", target_key="caption")
-    assert len(task.split("train")) + len(task.split("valid")) == 30000
+def test_real_captions_have_no_source(tmp_path):
+    with gzip.open(shared_data("coco_captions", "captions_30k.tsv.gz")) as captions:
+        some = b"".join(line for line, _ in zip(captions, range(2000), strict=False))
+    (tmp_path / "captions.tsv.gz").write_bytes(gzip.compress(some))
+    task = FileTask(
+        train=str(tmp_path / "captions.tsv.gz"),
+        columns=("image", "split", "caption"),
+        source_key="",
+        target_key="caption",
+    )
+    assert (len(task.split("train")), len(task.split("valid"))) == (1980, 20)
     assert task.split("train")[0].source is None

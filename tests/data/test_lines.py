@@ -25,7 +25,7 @@ def read(path):
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from(["", "\ufeff"]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_lines_come_back(tmp_path, monkeypatch, texts, end, mark):
     monkeypatch.setattr(lines, "_BLOCK", 3)  # lines cross the blocks
     path = tmp_path / "lines.txt"
@@ -70,7 +70,9 @@ def test_packed_files_are_unpacked_once_and_again_when_they_change(tmp_path):
     assert read(path) == ["d"]
 
 
-@pytest.mark.parametrize("content", [b"plain", gzip.compress(b"a line\n" * 99)[:-12]])
+@pytest.mark.parametrize(
+    "content", [b"plain", gzip.compress(b"a line\n" * 99)[:-12]], ids=["not packed", "cut off"]
+)
 def test_broken_packed_files(tmp_path, content):
     path = tmp_path / "lines.txt.gz"
     path.write_bytes(content)

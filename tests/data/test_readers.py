@@ -10,7 +10,9 @@ from voi.errors import ConfigError, DataError
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\t\ufeff"), min_size=1)
 pairs = st.lists(st.tuples(plain, plain).filter(lambda pair: all(map(str.strip, pair))), min_size=1)
-in_file = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+in_file = settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @given(pairs)

@@ -48,6 +48,7 @@ def test_a_report_counted_by_hand():
     assert (valid.unknown_sources, valid.unknown_targets) == (1 / 2, 1 / 2)
     assert (valid.targets_with_unknown, test.targets_with_unknown) == (1, 1 / 4)
     assert train.unknown_targets == 0
+    assert check(TINY, DataConfig(max_target_length=3)).splits[0].target.num_over == 0
 
 
 def test_words_that_can_be_copied_are_known():

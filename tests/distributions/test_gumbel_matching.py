@@ -100,10 +100,11 @@ def test_log_sinkhorn_scales_each_block():
         torch.testing.assert_close(log_matrix[row].exp(), whole)
 
 
-def test_sinkhorn_sampler_matches_on_the_scaled_matrix():
-    law = GumbelMatching(logits(3, 5, 5), sampler="sinkhorn", tau=0.7, sinkhorn_iterations=30)
-    orders, noise = same_noise(law, (20,), seed=5)
-    matrix = scaled(((law.logits + noise) / 0.7).exp(), 30)
+@pytest.mark.parametrize("tau", [0.2, 1.0, 3.0])
+def test_sinkhorn_sampler_matches_on_the_scaled_matrix(tau):
+    law = GumbelMatching(logits(5, 5), sampler="sinkhorn", tau=tau, sinkhorn_iterations=30)
+    orders, noise = same_noise(law, (300,), seed=5)
+    matrix = scaled(((law.logits + noise) / tau).exp(), 30)
     assert torch.equal(orders, best_matching(matrix))
 
 

@@ -94,3 +94,14 @@ def test_the_greedy_order_need_not_be_the_mode():
 
 def test_ties_are_broken_by_position():
     assert PlackettLuce(torch.zeros(5)).mode.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_mode_within_the_limit_is_exact_where_a_beam_errs():
+    X = 3 * logits(50, 7, 7)
+    X[:, :3] /= 60  # early steps nearly tied: what they leave for later decides
+    lengths = torch.full((50,), 7)
+    hard = (best_by_beam(X, lengths) != best_by_subsets(X, lengths)).any(dim=-1)
+    law = MatrixPlackettLuce(X[hard])
+    best = law.log_prob(all_orders(7).unsqueeze(1)).argmax(dim=0)
+    assert hard.any()
+    assert torch.equal(law.mode, all_orders(7)[best])

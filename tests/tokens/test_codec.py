@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voi.data.example import Example
@@ -14,6 +14,7 @@ examples = st.lists(st.tuples(texts | st.none(), texts), max_size=6)
 
 
 @given(examples)
+@settings(deadline=None)
 def test_targets_survive_the_round_trip_up_to_white_space(drawn):
     pairs = [Example(*pair) for pair in drawn]
     codec = build_codec({}, pairs)
@@ -31,6 +32,7 @@ def test_targets_survive_the_round_trip_up_to_white_space(drawn):
 
 
 @given(examples, st.booleans(), st.integers(1, 3))
+@settings(deadline=None)
 def test_a_stored_codec_is_the_same(drawn, copy, min_count):
     pairs = [Example(*pair) for pair in drawn]
     codec = build_codec({"copy": copy, "min_count": min_count}, pairs)

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared_data import shared_data
@@ -12,6 +12,7 @@ train = [Example("call the call", "the"), Example("call foo the", "foo")]
 
 
 @given(sentence, sentence)
+@settings(deadline=None)
 def test_words_of_the_source_are_written_back_exactly(source, target):
     codec = build_codec({"copy": True}, train)
     example = Example(" ".join(source), " ".join(target))
@@ -59,19 +60,10 @@ def django(split):
     return [Example(*pair) for pair in zip(sources, targets, strict=True)]
 
 
-def reachable(codec, test):
-    encoded = [codec.encode(example) for example in test]
-    for example, ids in zip(test, encoded, strict=True):
-        if UNK not in ids.target:
-            text = codec.text(codec.decode(ids.target, example.source))
-            assert text == " ".join(example.target.split())
-    return sum(UNK not in ids.target for ids in encoded) / len(test)
-
-
 def test_copying_makes_django_reachable():
-    # The released code of the paper drops long pairs and lists 9,413 words. Counted by other
-    # means: 52 % of the test targets hold a word outside that list, and with the words of their
-    # source 94 % of the test targets can be written.
+    # Counted by other means: without the long training pairs, 52 % of the test targets hold a word
+    # that the training split lacks (see the data report), and with the words of their source 94 %
+    # of the test targets can be written.
     test = django("test")
     train = [
         pair
@@ -79,7 +71,9 @@ def test_copying_makes_django_reachable():
         if len(pair.source.split()) <= 70 and len(pair.target.split()) <= 50
     ]
     assert (len(train), len(test)) == (15939, 1801)
-    codec = build_codec({}, train)
-    assert len(codec.vocabulary) == 9413 + 4
-    assert round(reachable(codec, test), 2) == 0.48
-    assert round(reachable(build_codec({"copy": True}, train), test), 2) == 0.94
+    codec = build_codec({"copy": True}, train)
+    targets = [codec.encode(pair).target for pair in test]
+    assert round(sum(UNK not in ids for ids in targets) / 1801, 2) == 0.94
+    for pair, ids in zip(test, targets, strict=True):
+        text = codec.text(codec.decode(ids, pair.source))
+        assert (text == " ".join(pair.target.split())) == (UNK not in ids)

@@ -1,7 +1,7 @@
 import ast
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from voi.tokens.python_code import DEDENT, INDENT, LINE_END, PythonCode
@@ -42,6 +42,7 @@ def test_what_is_no_python_is_words(text):
 
 
 @given(st.lists(st.sampled_from(["a", "(", ")", "'x y'", "=", "1.5", ":", "\n", "  ", "# c", "$"])))
+@settings(deadline=None)
 def test_tokens_of_python_stay_the_same(parts):
     text = " ".join(parts)
     tokens = CODE.target_tokens(text)
@@ -50,5 +51,6 @@ def test_tokens_of_python_stay_the_same(parts):
 
 
 @given(st.lists(st.sampled_from(["a", LINE_END, INDENT, DEDENT]), max_size=8))
+@settings(deadline=None)
 def test_any_tokens_can_be_written(tokens):
     assert CODE.text(tokens).split() == [token for token in tokens if token == "a"]

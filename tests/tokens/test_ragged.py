@@ -10,6 +10,7 @@ rows = st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=9), max_size
 
 
 @given(rows)
+@settings(deadline=None)
 def test_rows_come_back(lists):
     made = Ragged.of(lists)
     assert len(made) == len(lists)
@@ -19,7 +20,9 @@ def test_rows_come_back(lists):
 
 
 @given(rows)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_files_hold_the_same_as_memory(tmp_path, monkeypatch, lists):
     monkeypatch.setattr(ragged, "_BUFFER", 4)  # several writes
     with RaggedWriter("int32", tmp_path, "targets") as writer:

@@ -2,7 +2,7 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voi.tokens.vocabulary import END, PAD, SPECIALS, START, UNK, Vocabulary
@@ -12,6 +12,7 @@ counters = st.dictionaries(words, st.integers(1, 9), max_size=12)
 
 
 @given(counters, counters, st.integers(0, 3))
+@settings(deadline=None)
 def test_known_words_survive_the_round_trip(sources, targets, num_copies):
     vocabulary = Vocabulary.build(sources, targets, num_copies=num_copies)
     known = list({**sources, **targets})
@@ -22,12 +23,14 @@ def test_known_words_survive_the_round_trip(sources, targets, num_copies):
 
 
 @given(counters, counters, st.integers(0, 2))
+@settings(deadline=None)
 def test_a_stored_vocabulary_is_the_same(sources, targets, num_copies):
     vocabulary = Vocabulary.build(sources, targets, num_copies=num_copies)
     assert Vocabulary.from_table(json.loads(json.dumps(vocabulary.to_table()))) == vocabulary
 
 
 @given(counters, counters, st.integers(1, 6), st.integers(0, 8))
+@settings(deadline=None)
 def test_order_and_limits(sources, targets, min_count, max_size):
     vocabulary = Vocabulary.build(sources, targets, min_count, max_size)
     joint = Counter(sources) + Counter(targets)
@@ -38,6 +41,7 @@ def test_order_and_limits(sources, targets, min_count, max_size):
 
 
 @given(counters, counters, st.integers(1, 6))
+@settings(deadline=None)
 def test_counts_are_those_of_the_targets(sources, targets, min_count):
     vocabulary = Vocabulary.build(sources, targets, min_count)
     by_id = Counter()

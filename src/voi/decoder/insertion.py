@@ -116,7 +116,7 @@ class InsertionDecoder(nn.Module):
         places = nn.functional.pad(orders, (1, 0), value=-1)  # START stands left of everything
         relation = relative_positions(places).to(x.dtype)
         for block in self.blocks:
-            memory = block.cross.memory(source.states)
+            memory = block.cross.memory(source.states)  # type: ignore[union-attr, operator]
             x = block(x, visible, relation, memory, source.mask)
         return self.norm(x)
 

@@ -51,7 +51,7 @@ class SourceEncoder(nn.Module):
         if batch.source is not None:
             steps = torch.arange(batch.source.shape[1], device=batch.source.device)
             return embedding(batch.source) * self.scale + sinusoids(steps, embedding.embedding_dim)
-        if batch.features is not None and self.regions is not None:
+        if batch.features is not None and batch.boxes is not None and self.regions is not None:
             return self.regions(torch.cat([batch.features, batch.boxes], dim=-1))
         return self.nothing.new_zeros(len(batch), 0, len(self.nothing))
 

@@ -60,7 +60,7 @@ class PlackettLuce(OrderLaw):
         # Reversing the tokens alone keeps the tail out of the sums and out of their gradients.
         steps = torch.arange(self.size, device=value.device)
         reverse = ((self.lengths.unsqueeze(-1) - 1 - steps) % max(self.size, 1)).expand_as(value)
-        log_remaining = logits.gather(-1, reverse).logcumsumexp(dim=-1).gather(-1, reverse)
+        log_remaining = logits.gather(-1, reverse).logcumsumexp(dim=-1)  # last token first
         return torch.where(self.is_token, logits - log_remaining, 0).sum(dim=-1)
 
     @property

@@ -101,7 +101,8 @@ class OrderGenerator(nn.Module):
         x = self.dropout(x)
         visible = batch.target_mask.unsqueeze(1)
         for block in self.blocks:
-            x = block(x, visible, None, block.cross.memory(source.states), source.mask)
+            memory = block.cross.memory(source.states)  # type: ignore[union-attr, operator]
+            x = block(x, visible, None, memory, source.mask)
         return self.norm(x)
 
     def alignment(self, decoder: InsertionDecoder) -> Float[Tensor, ""]:
@@ -145,6 +146,7 @@ class MatrixHead(nn.Module):
         if self.position_rows is not None:
             rows = self.position_rows(states)
         else:
+            assert self.step_rows is not None
             rows = self.step_rows(self._steps(states, batch))
         return (rows * self.scale) @ self.columns(states).transpose(-1, -2)
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from voi.plots.page import generation_page
 from voi.plots.tables import Bar, Curve, bars_of, curves_by_length
+from voi.tokens.extras import load_extra
 
 if TYPE_CHECKING:
-    from voi.plots.curves import draw_bars, draw_curves
+    from voi.plots.bars import draw_bars
+    from voi.plots.curves import draw_curves
     from voi.plots.generation import draw_generation
     from voi.plots.heatmap import draw_permutation
 
@@ -28,7 +30,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "draw_bars": "curves",
+    "draw_bars": "bars",
     "draw_curves": "curves",
     "draw_generation": "generation",
     "draw_permutation": "heatmap",
@@ -38,4 +40,5 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    load_extra("matplotlib", "plots", "a figure")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

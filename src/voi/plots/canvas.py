@@ -1,27 +1,26 @@
-"""The one way to matplotlib: figures without a display, independent of the user's settings."""
+"""Drawing with matplotlib: figures without a display, independent of the user's settings."""
 
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from voi.plots.files import picture_file
+import matplotlib.style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from voi.plots.output import picture_file
 from voi.plots.theme import Theme
-from voi.tokens.extras import load_extra
-
-load_extra("matplotlib", "plots", "a figure")
-
-import matplotlib.style  # noqa: E402
-from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: E402
 
 DOTS_PER_INCH = 200
 PADDING = 0.1  # inches around axes and their labels
 MOST_DOTS = 30_000  # along either side; a raster image has fewer dots per inch above it
 
 _SETTINGS = {
+    "text.hinting": "none",  # widths grow with the size exactly, so one measurement serves all
     "svg.fonttype": "none",  # text stays text: it can be searched, and viewers add their fonts
     "svg.hashsalt": "voi",  # the same figure is the same file
 }
@@ -31,16 +30,22 @@ _UNDATED = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": None
 @contextmanager
 def drawing() -> Iterator[None]:
     """Draw with matplotlib's own defaults; a character that no font has is a box."""
-    with matplotlib.style.context(["default", _SETTINGS]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
-        yield
+    log = logging.getLogger("matplotlib.font_manager")  # tells of fonts without a regular weight
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with matplotlib.style.context(["default", _SETTINGS]), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+            yield
+    finally:
+        log.setLevel(level)
 
 
 def new_figure(
     width: float,
     height: float,
     theme: Theme,
-    layout: Literal["constrained", "compressed", "none"] = "none",
+    layout: Literal["constrained", "compressed"] | None = None,
 ) -> Figure:
     """Return an empty figure of a size in inches; "compressed" is for axes of fixed proportions."""
     figure = Figure((width, height), DOTS_PER_INCH, facecolor=theme.background, layout=layout)

@@ -1,4 +1,4 @@
-"""Curves with their intervals, and bars sorted by height."""
+"""Named curves with their intervals."""
 
 import os
 from collections.abc import Mapping
@@ -10,14 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, MaxNLocator
 
 from voi.plots.canvas import drawing, new_figure, save
-from voi.plots.files import FIGURE_SUFFIXES, output_path
-from voi.plots.frame import add_legend, labelled, plain_axes, ruler_for, set_letters
-from voi.plots.tables import Bar, Curve, Values
+from voi.plots.frame import add_legend, labelled, plain_axes, ruler_for
+from voi.plots.output import FIGURE_SUFFIXES, output_path
+from voi.plots.tables import Curve, Values
 from voi.plots.theme import Theme, theme_named
 
 WIDTH, HEIGHT = 6.4, 4.0  # inches
-BAR_HEIGHT = 0.3
-LABEL_WIDTH = 2.0  # of a bar's name at most
 MARKERS = "osD^vPX"
 LINES = ("-", "--", ":", "-.")
 
@@ -133,65 +131,3 @@ class PlainLogFormatter(LogFormatter):
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:g}" if super().__call__(x, pos) else ""
-
-
-def draw_bars(
-    bars: Mapping[str, Bar],
-    path: str | os.PathLike[str],
-    *,
-    xlabel: str,
-    title: str = "",
-    marks: Mapping[str, float] | None = None,
-    mark_name: str = "left to right",
-    theme: str = "light",
-) -> None:
-    """Draw named bars `(value, low, high)` from the smallest down, each with its interval.
-
-    `marks` holds a second value for each name, drawn as a diamond: what to compare the bar with.
-    """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        figure = bars_figure(
-            bars, xlabel=xlabel, title=title, marks=marks, mark_name=mark_name, theme=theme
-        )
-        save(figure, target)
-
-
-def bars_figure(
-    bars: Mapping[str, Bar],
-    *,
-    xlabel: str,
-    title: str = "",
-    marks: Mapping[str, float] | None = None,
-    mark_name: str = "left to right",
-    theme: str = "light",
-) -> Figure:
-    """Return the figure that `draw_bars` writes."""
-    if not bars:
-        raise ValueError("expected at least one bar, got none")
-    if marks is not None and marks.keys() != bars.keys():
-        raise ValueError(f"marks must name the bars, got {sorted(marks.keys() ^ bars.keys())}")
-    colours = theme_named(theme)
-    names = sorted(bars, key=lambda name: bars[name][0])
-    value, low, high = np.array([bars[name] for name in names], dtype=np.float64).T  # [bars] each
-    if not ((low <= value) & (value <= high)).all():
-        raise ValueError("every bar's value must lie between its low and its high")
-    ruler = ruler_for([*names, xlabel, title, mark_name, "…"])
-    figure = new_figure(WIDTH, 1.3 + BAR_HEIGHT * len(names), colours, layout="constrained")
-    axes = plain_axes(figure, ruler, colours, grid="x")
-    rows = np.arange(len(names))
-    axes.barh(rows, value, height=0.7, color=colours.series[0])
-    spread = np.stack([value - low, high - value])
-    axes.errorbar(value, rows, xerr=spread, fmt="none", ecolor=colours.text, capsize=3)
-    if marks is not None:
-        shown = [marks[name] for name in names]
-        (dots,) = axes.plot(shown, rows, "D", markersize=6, label=mark_name)
-        dots.set(color=colours.series[1], markeredgecolor=colours.background)
-    axes.set_yticks(rows, [ruler.shortened(name, LABEL_WIDTH) for name in names])
-    for label in axes.get_yticklabels():
-        set_letters(label, ruler, colours)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    labelled(axes, ruler, colours, xlabel=xlabel, ylabel="", title=title)
-    if marks is not None:
-        add_legend(figure, axes, ruler, colours)
-    return figure

@@ -11,8 +11,9 @@ from matplotlib.text import Text
 from voi.plots.lettering import Ruler, lettering_for, visible
 from voi.plots.theme import Theme
 
-POINTS = 10
+POINTS = 10.0
 TITLE_SCALE = 1.2
+LINE = 1.6  # in ems, from one line to the next
 HANDLE_WIDTH = 0.75  # inches that a legend entry has beside its text
 
 
@@ -35,16 +36,35 @@ def plain_axes(
 
 
 def labelled(
-    axes: Axes, ruler: Ruler, theme: Theme, *, xlabel: str, ylabel: str, title: str
+    axes: Axes,
+    ruler: Ruler,
+    theme: Theme,
+    *,
+    xlabel: str,
+    ylabel: str,
+    title: str,
+    beside: float = 0.6,
 ) -> None:
-    """Name the axes and the whole; what is wider than the figure gets several lines."""
-    figure = axes.figure
-    width, height = figure.get_size_inches() - 0.4  # type: ignore[union-attr]
-    set_letters(axes.set_xlabel(ruler.folded(xlabel, 0.85 * width)), ruler, theme)
-    set_letters(axes.set_ylabel(ruler.folded(ylabel, 0.8 * height)), ruler, theme)
+    """Name the axes and the whole; what is too wide gets several lines and a taller figure.
+
+    `beside` is the room, in inches, that the tick labels take beside the axes.
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width, height = figure.get_size_inches() - 0.4
+    set_letters(axes.set_ylabel(ruler.folded(ylabel, 0.6 * height)), ruler, theme)
+    across = width - beside - LINE * ruler.em * (1 + axes.get_ylabel().count("\n"))
+    set_letters(axes.set_xlabel(ruler.folded(xlabel, across)), ruler, theme)
+    grow(figure, ruler, axes.get_xlabel().count("\n"))
     if title:
         text = figure.suptitle(ruler.folded(title, width / TITLE_SCALE))
         set_letters(text, ruler, theme, scale=TITLE_SCALE)
+        grow(figure, ruler, text.get_text().count("\n"))
+
+
+def grow(figure: Figure, ruler: Ruler, num_lines: int) -> None:
+    """Make room for more lines above or below the axes."""
+    figure.set_figheight(figure.get_figheight() + LINE * ruler.em * num_lines)
 
 
 def set_letters(text: Text, ruler: Ruler, theme: Theme, scale: float = 1.0) -> None:
@@ -70,3 +90,4 @@ def add_legend(figure: Figure, axes: Axes, ruler: Ruler, theme: Theme) -> None:
     )
     for text in legend.get_texts():
         set_letters(text, ruler, theme)
+    grow(figure, ruler, rows * (1 + max(text.count("\n") for text in texts)) - 1)

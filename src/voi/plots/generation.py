@@ -1,7 +1,7 @@
 """How a target was written, as a figure: its source, and the partial sentence after every step."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -10,16 +10,16 @@ from matplotlib.patches import FancyBboxPatch
 
 from voi.analysis import Trace
 from voi.plots.canvas import drawing, new_figure, save
-from voi.plots.files import FIGURE_SUFFIXES, output_path
 from voi.plots.lettering import Ruler, is_right_to_left, lettering_for, visible
+from voi.plots.output import FIGURE_SUFFIXES, output_path
 from voi.plots.regions import Boxes, Image, Opacities, Picture, picture_of
-from voi.plots.steps import Step, steps_of
+from voi.plots.steps import steps_of
 from voi.plots.theme import Theme, theme_named
 
 MARGIN = 0.25  # all lengths in inches
-TEXT_WIDTH = 6.5  # of a line at most
+TEXT_WIDTH, LEAST_TEXT_WIDTH = 6.5, 1.0  # of a line
 COMFORTABLE_HEIGHT = 9.0  # letters shrink to stay below it, down to the smallest
-POINTS = (11, 10, 9, 8, 7)
+POINTS = (11.0, 10.0, 9.0, 8.0, 7.0)
 THUMBNAIL = (1.7, 1.3)
 WIDE_IMAGE = (4.0, 3.0)
 LINE = 1.5  # in ems, from one line to the next
@@ -63,7 +63,7 @@ def generation_figure(
     """Return the figure that `draw_generation` writes."""
     colours = theme_named(theme)
     picture = picture_of(image, boxes, opacities, len(trace.order))
-    sheet = _sheet(trace, steps_of(trace), picture)
+    sheet = _sheet(trace, picture)
     figure = new_figure(sheet.width, sheet.height, colours)
     top = MARGIN
     for block in sheet.blocks:
@@ -117,63 +117,60 @@ class Sheet:
         return self.thumbnail if self.thumbnail[0] else block.picture.size_within(*WIDE_IMAGE)
 
 
-def _sheet(trace: Trace, steps: Sequence[Step], picture: Picture | None) -> Sheet:
+def _sheet(trace: Trace, picture: Picture | None) -> Sheet:
     """Return the layout with the largest letters that keep the figure comfortably short."""
-    source = None if trace.source is None else trace.source.split()
-    everything = " ".join([*trace.tokens, *(source or ()), NOTHING])
-    lettering = lettering_for(visible(everything) + '␣"…')
+    lettering = lettering_for(visible(" ".join([*trace.tokens, trace.source or ""])))
+    ruler = Ruler(lettering, POINTS[0])
     for points in POINTS:
-        sheet = _sheet_of_size(Ruler(lettering, points), trace, source, steps, picture)
+        sheet = _sheet_of_size(ruler.resized(points), trace, picture)
         if sheet.height <= COMFORTABLE_HEIGHT:
             break
     return sheet
 
 
-def _sheet_of_size(
-    ruler: Ruler,
-    trace: Trace,
-    source: list[str] | None,
-    steps: Sequence[Step],
-    picture: Picture | None,
-) -> Sheet:
-    has_thumbnails = picture is not None and picture.opacities is not None and bool(steps)
-    is_mirrored = is_right_to_left("".join(trace.tokens))
-    blocks = []
-    if source:
-        words = [(visible(word), False) for word in source]
-        lines = ruler.lines(words, TEXT_WIDTH)
-        blocks.append(Block("source", lines, is_mirrored=is_right_to_left("".join(source))))
-    if picture is not None and not has_thumbnails:
-        blocks.append(Block("", [], picture=picture))
-    for number, step in enumerate(steps):
-        words = [(visible(token), is_new) for token, is_new in step.marked]
-        shown = picture if has_thumbnails else None
-        lines = ruler.lines(words, TEXT_WIDTH)
-        label = str(number + 1)
-        blocks.append(Block(label, lines, is_mirrored=is_mirrored, picture=shown, step=number))
-    if not steps:
-        blocks.append(Block("", ruler.lines([(NOTHING, False)], TEXT_WIDTH), is_faint=True))
-    size = picture.size_within(*THUMBNAIL) if picture and has_thumbnails else (0.0, 0.0)
-    image_width = picture.size_within(*WIDE_IMAGE)[0] if picture and not has_thumbnails else 0.0
-    widths = [_width(ruler, line) for block in blocks for line in block.lines]
+def _sheet_of_size(ruler: Ruler, trace: Trace, picture: Picture | None) -> Sheet:
+    blocks = [*_source_blocks(ruler, trace, picture), *_step_blocks(ruler, trace, picture)]
+    thumbnail, image_width = (0.0, 0.0), 0.0
+    if picture is not None and picture.changes:
+        thumbnail = picture.size_within(*THUMBNAIL)
+    elif picture is not None:
+        image_width = picture.size_within(*WIDE_IMAGE)[0]
+    labels = max(ruler.width(block.label) for block in blocks)
+    lines = [[word for word, _ in line] for block in blocks for line in block.lines]
+    widest = max(map(ruler.width_of_words, lines))
     return Sheet(
         ruler,
         blocks,
-        thumbnail=(size[0], size[1]),
-        gutter=max(ruler.width(block.label) for block in blocks) + ruler.em * bool(size[0]),
-        text_width=max(*widths, image_width, 1.0),
+        thumbnail=thumbnail,
+        gutter=labels + (ruler.em if thumbnail[0] else 0.0),
+        text_width=max(widest, image_width, LEAST_TEXT_WIDTH),
     )
 
 
-def _runs(line: Sequence[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """Return neighbouring words with the same mark as one text."""
+def _source_blocks(ruler: Ruler, trace: Trace, picture: Picture | None) -> Iterator[Block]:
+    words = (trace.source or "").split()
+    if words:
+        lines = ruler.lines([(visible(word), False) for word in words], TEXT_WIDTH)
+        yield Block("source", lines, is_mirrored=is_right_to_left("".join(words)))
+    if picture is not None and not picture.changes:
+        yield Block("", [], picture=picture)
+
+
+def _step_blocks(ruler: Ruler, trace: Trace, picture: Picture | None) -> Iterator[Block]:
+    is_mirrored = is_right_to_left("".join(trace.tokens))
+    shown = picture if picture is not None and picture.changes else None
+    for number, step in enumerate(steps_of(trace)):
+        words = [(visible(token), is_new) for token, is_new in step.marked]
+        lines = ruler.lines(words, TEXT_WIDTH)
+        yield Block(str(number + 1), lines, is_mirrored=is_mirrored, picture=shown, step=number)
+    if not trace.order:
+        yield Block("", [[(NOTHING, False)]], is_faint=True)
+
+
+def _runs(line: Sequence[tuple[str, bool]]) -> list[tuple[list[str], bool]]:
+    """Return neighbouring words with the same mark together."""
     groups = groupby(line, key=lambda word: word[1])
-    return [(" ".join(word for word, _ in words), mark) for mark, words in groups]
-
-
-def _width(ruler: Ruler, line: Sequence[tuple[str, bool]]) -> float:
-    runs = _runs(line)
-    return sum(ruler.width(text) for text, _ in runs) + (len(runs) - 1) * ruler.width(" ")
+    return [([word for word, _ in words], mark) for mark, words in groups]
 
 
 def _draw_block(figure: Figure, sheet: Sheet, block: Block, top: float, theme: Theme) -> None:
@@ -202,16 +199,16 @@ def _draw_line(
     theme: Theme,
 ) -> None:
     ruler, x = sheet.ruler, 0.0
-    for text, is_new in _runs(line):
-        width = ruler.width(text)
+    for words, is_new in _runs(line):
+        width = ruler.width_of_words(words)
         left = sheet.text_left + (sheet.text_width - x - width if block.is_mirrored else x)
         colour = theme.faint if block.is_faint else theme.text
         if is_new:
             colour = theme.on_highlight
             corner = (left - 0.1 * ruler.em, baseline - 0.27 * ruler.em)
             _draw_highlight(figure, corner, width + 0.2 * ruler.em, ruler.em, theme)
-        _write(figure, ruler, (left, baseline), text, colour)
-        x += width + ruler.width(" ")
+        _write(figure, ruler, (left, baseline), " ".join(words), colour)
+        x += width + ruler.space
 
 
 def _draw_highlight(

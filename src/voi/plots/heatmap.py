@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from voi.plots.canvas import drawing, new_figure, save
-from voi.plots.files import FIGURE_SUFFIXES, output_path
 from voi.plots.frame import POINTS, labelled, plain_axes, ruler_for, set_letters
-from voi.plots.lettering import Ruler
+from voi.plots.lettering import POINTS_PER_INCH, Ruler
+from voi.plots.output import FIGURE_SUFFIXES, output_path
 from voi.plots.theme import Theme, theme_named
 
 CELL = 0.3  # inches
@@ -35,9 +35,9 @@ def draw_permutation(
 ) -> None:
     """Draw `matrix[t, i]`, how step t goes with final position i, as shades.
 
-    A ring marks `order[t]` in row t; `tokens [n]` stand below their positions; `value_name` says
-    what the shades mean. Steps and positions are numbered from 1, as in the other figures.
-    Entries that are not finite are left empty.
+    A dot marks `order[t]` in row t; `tokens [n]` stand below their positions while there is room
+    to write them; `value_name` says what the shades mean. Steps and positions are numbered from 1,
+    as in the other figures. Entries that are not finite are left empty.
     """
     target = output_path(path, FIGURE_SUFFIXES)
     with drawing():
@@ -62,17 +62,20 @@ def permutation_figure(
     colours = theme_named(theme)
     ruler = ruler_for([*(tokens or ()), value_name, title, "…"])
     side = min(max(CELL * n, SMALLEST), LARGEST)
-    figure = new_figure(side + 1.9, side + 1.9, colours, layout="compressed")
+    has_names = tokens is not None and side / n >= SMALLEST_POINTS / POINTS_PER_INCH
+    names = [ruler.shortened(token, TOKEN_WIDTH) for token in tokens or () if has_names]
+    below = max(map(ruler.width, names), default=0.1) + (0.4 if title else 0.0)
+    figure = new_figure(side + 1.9, side + below + 0.8, colours, layout="compressed")
     axes = plain_axes(figure, ruler, colours)
     axes.grid(visible=False)
     shown = np.ma.masked_invalid(matrix.astype(np.float64))
     shades = axes.imshow(shown, cmap=_shades(colours), interpolation="nearest")
-    _add_scale(figure, axes, shades, ruler, colours, value_name)
+    _add_scale(axes, shades, ruler, colours, value_name, side)
     if order is not None:
-        size = min(60.0, (side / n * 72 * 0.6) ** 2)
+        size = min(60.0, (0.6 * side / n * POINTS_PER_INCH) ** 2)
         axes.scatter(order, np.arange(n), size, "#FFFFFF", edgecolors="#000000", linewidths=1)
-    _name_ticks(axes, ruler, colours, n, side / n, tokens)
-    xlabel = "final position" if tokens is None else "token at its final position"
+    _name_ticks(axes, ruler, colours, side / n, n, names)
+    xlabel = "token at its final position" if names else "final position"
     labelled(axes, ruler, colours, xlabel=xlabel, ylabel="step", title=title)
     return figure
 
@@ -95,35 +98,33 @@ def _shades(theme: Theme) -> Colormap:
 
 
 def _add_scale(
-    figure: Figure, axes: Axes, shades: AxesImage, ruler: Ruler, theme: Theme, name: str
+    axes: Axes, shades: AxesImage, ruler: Ruler, theme: Theme, name: str, side: float
 ) -> None:
     """Say beside the axes which shade is which value."""
-    bar = figure.colorbar(shades, ax=axes, fraction=0.05, pad=0.02)
+    bar = axes.figure.colorbar(shades, ax=axes, fraction=0.05, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=theme.text, labelsize=POINTS - 1)
-    height = figure.get_size_inches()[1] * 0.6
-    set_letters(bar.ax.set_ylabel(ruler.folded(name, height)), ruler, theme)
+    set_letters(bar.ax.set_ylabel(ruler.folded(name, 0.9 * side)), ruler, theme)
 
 
 def _name_ticks(
-    axes: Axes, ruler: Ruler, theme: Theme, n: int, cell: float, tokens: Sequence[str] | None
+    axes: Axes, ruler: Ruler, theme: Theme, cell: float, n: int, names: Sequence[str]
 ) -> None:
     """Number the steps, and number the positions or write their tokens."""
-    numbered = (axes.yaxis, axes.xaxis) if tokens is None else (axes.yaxis,)
+    numbered = (axes.yaxis,) if names else (axes.yaxis, axes.xaxis)
     for axis in numbered:
         axis.set_ticks(_numbered(n), [str(i + 1) for i in _numbered(n)])
-    if tokens is None:
+    if not names:
         return
-    points = min(POINTS - 1, max(SMALLEST_POINTS, cell * 72 * 0.8))
-    width = TOKEN_WIDTH * POINTS / points
-    axes.set_xticks(range(len(tokens)), [ruler.shortened(token, width) for token in tokens])
+    points = min(POINTS - 1, max(SMALLEST_POINTS, 0.8 * cell * POINTS_PER_INCH))
+    axes.set_xticks(range(n), names)
     for label in axes.get_xticklabels():
-        set_letters(label, ruler, theme, scale=points / ruler.points)
+        set_letters(label, ruler, theme, scale=points / POINTS)
         label.set_rotation(90)
 
 
 def _numbered(n: int) -> list[int]:
-    """Return the indices whose numbers, counted from 1, are written out: the first, then round ones.
+    """Return the indices whose numbers, counted from 1, are shown: the first and round ones.
 
     >>> _numbered(3), _numbered(21)
     ([0, 1, 2], [0, 4, 9, 14, 19])

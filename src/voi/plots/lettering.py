@@ -1,9 +1,9 @@
 """Text in figures: what can be shown of a token, which fonts have it, how wide it is."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.font_manager import FontProperties, fontManager, get_font
@@ -24,10 +24,13 @@ def visible(token: str) -> str:
     >>> visible("a\nb"), visible("  "), visible("")
     ('a\\nb', '␣␣', '""')
     """
-    if not token:
+    kinds = {unicodedata.category(c) for c in token}
+    if not kinds:
         return '""'
-    if token.isspace() and token.isprintable():
+    if kinds == {"Zs"}:
         return "␣" * len(token)
+    if kinds <= {"Zs", "Cf"}:  # spaces without width, and the like
+        return token.encode("unicode_escape").decode()
     return "".join(c if _is_shown(c) else c.encode("unicode_escape").decode() for c in token)
 
 
@@ -40,17 +43,6 @@ def is_right_to_left(text: str) -> bool:
     """Whether most letters of a text belong to a script that is read from the right."""
     kinds = [unicodedata.bidirectional(c) for c in text]
     return sum(kind in ("R", "AL") for kind in kinds) > kinds.count("L")
-
-
-@cache
-def _characters(file: str) -> frozenset[int]:
-    """Return the characters of a font file; none if it cannot be used."""
-    try:
-        font = get_font(file)
-        font.set_size(10, POINTS_PER_INCH)  # fonts that are bitmaps refuse
-        return frozenset(font.get_charmap())
-    except (RuntimeError, OSError, ValueError):
-        return frozenset()
 
 
 @dataclass(frozen=True)
@@ -73,20 +65,34 @@ def lettering_for(text: str) -> Lettering:
 @lru_cache(maxsize=64)
 def _lettering(characters: str) -> Lettering:
     families = [BASE_FAMILY]
-    missing = {c for c in characters if not c.isspace()}
+    missing = frozenset(c for c in characters if not c.isspace())
     missing -= _covered(missing, fontManager.findfont(BASE_FAMILY))
-    for entry in sorted(fontManager.ttflist, key=lambda entry: (entry.name, entry.fname)):
-        if not missing:
+    fonts = _fonts_with(missing) if missing else []
+    while True:
+        name, covered = max(fonts, key=lambda font: len(font[1] & missing), default=("", missing))
+        if not covered & missing:
             break
-        if NO_LETTERS not in entry.name and entry.style == "normal" and entry.weight in REGULAR:
-            covered = _covered(missing, entry.fname)
-            missing -= covered
-            families += [entry.name] if covered else []
-    return Lettering((*families, "sans-serif"), frozenset(missing))
+        families.append(name)
+        missing -= covered
+    return Lettering((*families, "sans-serif"), missing)
 
 
-def _covered(characters: Iterable[str], file: str) -> set[str]:
-    return {c for c in characters if ord(c) in _characters(file)}
+def _fonts_with(characters: frozenset[str]) -> list[tuple[str, frozenset[str]]]:
+    """Return upright fonts and which of the characters they have, the regular weights first."""
+    entries = [e for e in fontManager.ttflist if e.style == "normal" and NO_LETTERS not in e.name]
+    entries.sort(key=lambda entry: (entry.weight not in REGULAR, entry.name, entry.fname))
+    return [(entry.name, _covered(characters, entry.fname)) for entry in entries]
+
+
+def _covered(characters: frozenset[str], file: str) -> frozenset[str]:
+    """Return those of the characters that a font file has; none if it cannot be used."""
+    try:
+        font = get_font(file)
+        font.set_size(10, POINTS_PER_INCH)  # fonts that are bitmaps refuse
+        known = font.get_charmap()
+    except (RuntimeError, OSError, ValueError):
+        return frozenset()
+    return frozenset(c for c in characters if ord(c) in known)
 
 
 class Ruler:
@@ -98,15 +104,31 @@ class Ruler:
         self.em = points / POINTS_PER_INCH
         self.font = FontProperties(family=list(lettering.families), size=points)
         self._renderer = RendererAgg(1, 1, DOTS_PER_INCH)
-        self._widths: dict[str, float] = {}
+        self._ems: dict[str, float] = {}
+        self.space = self.width("n n") - 2 * self.width("n")
+
+    def resized(self, points: float) -> "Ruler":
+        """Return a ruler for another size, which knows what this one has measured."""
+        other = Ruler(self.lettering, points)
+        other._ems = self._ems
+        return other
 
     def width(self, text: str) -> float:
-        """Return the width of a line; a wide character without a glyph counts as one em."""
-        if text not in self._widths:
-            dots, _, _ = self._renderer.get_text_width_height_descent(text, self.font, False)
-            wide = sum(c in self.lettering.missing and _is_wide(c) for c in text)
-            self._widths[text] = dots / DOTS_PER_INCH + wide * self.em / 2
-        return self._widths[text]
+        """Return the width of a line; a wide character without a glyph takes an em or more."""
+        if text not in self._ems:
+            wide = [c for c in text if c in self.lettering.missing and _is_wide(c)]
+            rest = "".join(c for c in text if c not in wide)
+            self._ems[text] = max(self._measured(text), self._measured(rest) + len(wide))
+        return self._ems[text] * self.em
+
+    def _measured(self, text: str) -> float:
+        """Return a width in ems."""
+        dots, _, _ = self._renderer.get_text_width_height_descent(text, self.font, False)
+        return dots / DOTS_PER_INCH / self.em
+
+    def width_of_words(self, words: Sequence[str]) -> float:
+        """Return the width of words with spaces between them."""
+        return sum(map(self.width, words)) + (len(words) - 1) * self.space
 
     def lines(
         self, words: Sequence[tuple[str, bool]], width: float
@@ -116,12 +138,12 @@ class Ruler:
         A word that is wider than a line is broken.
         """
         lines: list[list[tuple[str, bool]]] = [[]]
-        space, used = self.width("n n") - 2 * self.width("n"), 0.0
+        used = 0.0
         for word, mark in words:
             for part in self._parts(word, width):
-                if lines[-1] and used + space + self.width(part) > width:
+                if lines[-1] and used + self.space + self.width(part) > width:
                     lines.append([])
-                used = used + space if lines[-1] else 0.0
+                used = used + self.space if lines[-1] else 0.0
                 used += self.width(part)
                 lines[-1].append((part, mark))
         return lines

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from voi.analysis import Trace
-from voi.plots.files import PAGE_SUFFIXES, output_path, picture_file
+from voi.plots.output import PAGE_SUFFIXES, output_path, picture_file
 
 _SCHEMES = {"auto": "light dark", "light": "light", "dark": "dark"}
 

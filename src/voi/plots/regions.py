@@ -27,6 +27,11 @@ class Picture:
     boxes: Boxes
     opacities: Opacities | None  # None: the same at every step
 
+    @property
+    def changes(self) -> bool:
+        """Whether there is a picture for every step, rather than one for all."""
+        return self.opacities is not None and len(self.opacities) > 0
+
     def size_within(self, width: float, height: float) -> tuple[float, float]:
         """Return the largest width and height, in inches, that keep the proportions."""
         rows, columns = (1, 1) if self.pixels is None else self.pixels.shape[:2]
@@ -38,15 +43,17 @@ class Picture:
     ) -> None:
         """Draw the image and the boxes of a step at left, bottom, width and height in inches."""
         width, height = figure.get_size_inches()
-        left, bottom, right, top = place
-        axes = figure.add_axes((left / width, bottom / height, right / width, top / height))
+        x, y, across, up = place
+        axes = figure.add_axes((x / width, y / height, across / width, up / height))
         axes.set(xlim=(0, 1), ylim=(1, 0), xticks=[], yticks=[], facecolor=theme.panel)
         axes.spines[:].set_visible(False)
         if self.pixels is not None:
             axes.imshow(self.pixels, extent=(0, 1, 1, 0), aspect="auto", cmap="gray")
-        shown = np.ones(len(self.boxes)) if self.opacities is None else self.opacities[step]
-        for (x, y, x_end, y_end), opacity in zip(self.boxes, shown, strict=True):
-            box = Rectangle((x, y), x_end - x, y_end - y, linewidth=1.6)
+        shown = np.ones(len(self.boxes))
+        if self.opacities is not None and self.changes:
+            shown = self.opacities[step]
+        for (left, top, right, bottom), opacity in zip(self.boxes, shown, strict=True):
+            box = Rectangle((left, top), right - left, bottom - top, linewidth=1.6)
             box.set(facecolor="none", edgecolor=theme.highlight, alpha=float(opacity))
             axes.add_patch(box)
 

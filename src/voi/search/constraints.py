@@ -32,6 +32,8 @@ class Rules:
                 raise ValueError(f"expected {len(self.given) + 1} slots, got {len(slots)}")
         if any(gap > is_open for gap, is_open in zip(self.gaps, self.open_slots, strict=True)):
             raise ValueError("a gap must be an open slot")
+        if self.required and not any(self.open_slots):
+            raise ValueError("required words need an open slot")
 
     @property
     def least_length(self) -> int:
@@ -55,8 +57,8 @@ class Constraints:
 
     given: Int[Tensor, "batch g"]
     num_given: Int[Tensor, " batch"]
-    given_open: Bool[Tensor, "batch g+1"]
-    given_gaps: Bool[Tensor, "batch g+1"]
+    given_open: Bool[Tensor, "batch around"]
+    given_gaps: Bool[Tensor, "batch around"]
     required: Int[Tensor, "batch r"]
     max_length: int
     open: Bool[Tensor, "batch width slots"]
@@ -111,9 +113,10 @@ class Constraints:
         allowed = log_probs.clone()
         ends = self.owed == 0
         allowed[..., END] = allowed[..., END].where(ends, -math.inf)
-        if self.step >= self.max_length:
-            return _only(allowed, torch.full_like(ends, END, dtype=torch.long).unsqueeze(-1))
         is_given = (self.step < self.num_given)[:, None, None]
+        has_room = self.open.any(-1, keepdim=True) & (self.step < self.max_length)
+        end = torch.full_like(ends, END, dtype=torch.long).unsqueeze(-1)
+        allowed = torch.where(has_room, allowed, _only(allowed, end))
         if bool(is_given.any()):
             word = self.given[:, min(self.step, self.given.shape[1] - 1)]
             forced = _only(log_probs, word[:, None, None].expand(*ends.shape, 1))
@@ -176,7 +179,7 @@ def _only(log_probs: Tensor, words: Int[Tensor, "batch width 1"]) -> Tensor:
 
 def _split(
     flags: Bool[Tensor, "batch width slots"], slots: Int[Tensor, "batch width"]
-) -> Bool[Tensor, "batch width slots+1"]:
+) -> Bool[Tensor, "batch width more"]:
     """Return flags with the one of the chosen slot doubled: a token now stands in its middle."""
     places = torch.arange(flags.shape[-1] + 1, device=flags.device)
     index = places - (places > slots.unsqueeze(-1)).long()

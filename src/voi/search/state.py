@@ -100,7 +100,7 @@ class SearchState:
 
     def _insert(
         self, parents: Int[Tensor, "batch width"], slots: Int[Tensor, "batch width"]
-    ) -> tuple[Int[Tensor, "batch width written+1"], Int[Tensor, "batch width"]]:
+    ) -> tuple[Int[Tensor, "batch width more"], Int[Tensor, "batch width"]]:
         """Return the readings with a new pool entry in the chosen slots, and its places."""
         reading = self.reading.gather(1, parents.unsqueeze(-1).expand_as(self.reading))
         places = slots + 1  # START stands before slot 0

@@ -1,0 +1,122 @@
+"""`voi show`: one generation in the terminal and in a file, and errors in one line."""
+
+import json
+import re
+import sys
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import voi.cli.show
+from small_models import TINY, roughen
+from voi import checkpoint, load
+from voi.cli.app import app
+from voi.config import experiment
+from voi.data.example import Example
+from voi.errors import CheckpointError, DataError, MissingExtraError, VoiError
+from voi.networks import Networks
+from voi.tokens import build_codec
+
+SIZES = {**TINY, "layers": 1}
+EXAMPLES = [Example("a b", "b a"), Example("c", "c c"), Example("b", "a")]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A model folder with random weights."""
+    return saved(tmp_path_factory.mktemp("show") / "model")
+
+
+def saved(folder, region_size=0):
+    table = {
+        "decoder": SIZES,
+        "order": SIZES,
+        "training": {"steps": 1},
+        "search": {"max_length": 6},
+    }
+    config, codec = experiment(table), build_codec({}, EXAMPLES)
+    torch.manual_seed(0)
+    networks = roughen(Networks(config, torch.tensor(codec.vocabulary.counts), region_size))
+    checkpoint.save(folder, config, codec, networks, region_size)
+    return folder
+
+
+def show(*arguments):
+    """Return what the command prints; its errors come through."""
+    result = CliRunner().invoke(app, ["show", *map(str, arguments)])
+    if isinstance(result.exception, VoiError):
+        assert "\n" not in str(result.exception)
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def steps_in(output):
+    return [found[1].strip() for found in re.finditer(r"^ +\d+  (.*)$", output, re.MULTILINE)]
+
+
+@pytest.mark.parametrize(("options", "beam"), [([], None), (["--beam", "3"], 3)])
+def test_every_step_is_printed(run, options, beam):
+    ((best,),) = load(run).generate(["a b"], beam=beam)
+    output = show(run, "a b", *options)
+    assert output.startswith("a b\n")
+    assert steps_in(output) == [" ".join(tokens) for tokens, _ in best.steps()]
+    assert f"{best.text}    log p {best.score:.2f}" in output
+
+
+def test_gaps_and_keywords_are_obeyed(run):
+    final = steps_in(show(run, "a b", "--gaps", "c ___ b"))[-1].split()
+    assert len(final) > 2
+    assert (final[0], final[-1]) == ("c", "b")
+    assert "c" in steps_in(show(run, "a b", "--keywords", "c"))[-1].split()
+
+
+def test_a_source_may_be_left_out_or_look_like_markup(run):
+    assert steps_in(show(run))
+    assert show(run, "[bold] [/x]").startswith("[bold] [/x]\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("f.svg", b"<?xml"), ("f.png", b"\x89PNG"), ("f.pdf", b"%PDF"), ("f.html", b"<!doctype")],
+)
+@pytest.mark.parametrize("dark", [[], ["--dark"]])
+def test_the_suffix_says_the_format(run, tmp_path, name, start, dark):
+    output = show(run, "a b", "--out", tmp_path / name, *dark)
+    assert (tmp_path / name).read_bytes().startswith(start)
+    assert f"wrote {tmp_path / name}" in output
+    is_text = name.endswith(("svg", "html"))
+    mark = "color-scheme: dark" if name == "f.html" else "#16181c"
+    assert not is_text or (mark in (tmp_path / name).read_text()) == bool(dark)
+
+
+def test_the_page_holds_the_generation(run, tmp_path):
+    show(run, "a b", "--out", tmp_path / "f.html")
+    ((best,),) = load(run).generate(["a b"])
+    data = re.search(r'id="data">(.*?)</script>', (tmp_path / "f.html").read_text())[1]
+    record = json.loads(data)["examples"][0][0]
+    assert (record["source"], tuple(record["tokens"])) == ("a b", best.tokens)
+    assert tuple(record["order"]) == best.order
+
+
+def test_errors_come_before_the_work(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(voi.cli.show, "load", lambda path: pytest.fail("the model was loaded"))
+    with pytest.raises(DataError, match=r"got 'f\.gif'"):
+        show(run, "a b", "--out", tmp_path / "f.gif")
+    with pytest.raises(DataError, match="no folder"):
+        show(run, "a b", "--out", tmp_path / "absent" / "f.svg")
+    for name in [name for name in sys.modules if name.startswith(("voi.plots.", "matplotlib"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"voi\[plots\]"):
+        show(run, "a b", "--out", tmp_path / "f.svg")
+
+
+def test_what_cannot_be_shown_is_said(run, tmp_path):
+    with pytest.raises(CheckpointError, match="no model"):
+        show(tmp_path, "a b")
+    with pytest.raises(DataError, match="one of"):
+        show(run, "a b", "--gaps", "a ___", "--keywords", "c")
+    with pytest.raises(DataError, match="describes images"):
+        show(saved(tmp_path / "images", region_size=3), "a b")

@@ -1,0 +1,97 @@
+"""Every output obeys its constraints, whatever the model prefers."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_models import text_batch, tiny_decoder
+
+from voi.errors import DataError
+from voi.search import Rules, Sampling, ids_in_reading_order, reading_order, search
+
+WORDS = st.integers(4, 9)
+DECODER = tiny_decoder(10, seed=8)
+MAX_LENGTH = 9
+
+
+@st.composite
+def rule_fields(draw):
+    words = tuple(draw(st.lists(WORDS, max_size=4)))
+    is_open = tuple(draw(st.booleans()) for _ in range(len(words) + 1))
+    gaps = tuple(flag and draw(st.booleans()) for flag in is_open)
+    needs = len(words) + sum(gaps)
+    required = tuple(draw(st.lists(WORDS, max_size=MAX_LENGTH - needs))) if any(is_open) else ()
+    return words, is_open, gaps, required
+
+
+def _pieces(found, rule):
+    """Return what was inserted before, between and after the given words."""
+    order, text = reading_order(found.slots), ids_in_reading_order(found)
+    places = sorted(order[: len(rule.given)])
+    assert [text[i] for i in places] == list(rule.given)
+    bounds = [-1, *places, len(text)]
+    return [text[a + 1 : b] for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
+def _check(found, rule):
+    pieces = _pieces(found, rule)
+    for piece, is_open, is_gap in zip(pieces, rule.open_slots, rule.gaps, strict=True):
+        assert is_open or not piece, "a word was written where none may stand"
+        assert piece or not is_gap, "a gap was left empty"
+    text = ids_in_reading_order(found)
+    for word in set(rule.required):
+        assert text.count(word) >= rule.required.count(word)
+    assert len(text) <= MAX_LENGTH
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(rule_fields(), min_size=1, max_size=4), st.integers(0, 3))
+def test_all_constraints_hold_together(fields, mode):
+    batch = [Rules(*values) for values in fields]
+    source = DECODER.encode(text_batch([[4]] * len(batch), [[5, 4]] * len(batch)))
+    options = [
+        {},
+        {"beam": 3, "nbest": 3},
+        {"beam": 2, "length_penalty": 1.0},
+        {"sampling": Sampling(2, temperature=2.0, seed=mode)},
+    ][mode]
+    results = search(DECODER, source, rules=batch, max_length=MAX_LENGTH, **options)
+    for rule, hypotheses in zip(batch, results, strict=True):
+        assert hypotheses
+        for found in hypotheses:
+            _check(found, rule)
+
+
+def test_score_counts_the_given_words():
+    rule = Rules((4, 6), (False, True, False), (False, True, False))
+    source = DECODER.encode(text_batch([[4]], [[5, 4]]))
+    (found,) = search(DECODER, source, rules=[rule], max_length=5)[0]
+    batch = text_batch([ids_in_reading_order(found)], [[5, 4]])
+    order = torch.tensor(reading_order(found.slots)).view(1, 1, -1)
+    assert found.score == pytest.approx(DECODER.log_prob(batch, order).item(), abs=1e-4)
+
+
+def test_no_rules_change_nothing():
+    source = DECODER.encode(text_batch([[4]], [[5, 4]]))
+    plain = search(DECODER, source, beam=3, max_length=6)
+    assert plain == search(DECODER, source, beam=3, max_length=6, rules=[Rules()])
+
+
+def test_too_little_room():
+    rule = Rules((4,), (True, False), (True, False), required=(5, 6))
+    source = DECODER.encode(text_batch([[4]], [[5]]))
+    with pytest.raises(DataError, match="input 1 needs room for 4 tokens .* has 3: raise"):
+        search(DECODER, source, rules=[rule], max_length=3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((4,), (True,), (False,)), "expected 2 slots, got 1"),
+        (((), (False,), (True,)), "a gap must be an open slot"),
+        (((), (False,), (False,), (4,)), "required words need an open slot"),
+    ],
+)
+def test_rules_must_fit(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Rules(*arguments)

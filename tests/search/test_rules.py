@@ -1,0 +1,57 @@
+"""Gaps, prefixes and keywords as a user writes them."""
+
+import pytest
+
+from voi.data import Example
+from voi.errors import DataError
+from voi.search import rules_with_gaps, rules_with_keywords, rules_with_prefix
+from voi.tokens import build_codec
+
+CODEC = build_codec({}, [Example("x y", "def f ( x ) : return x")])
+
+
+def _ids(text):
+    return tuple(CODEC.encode_target(text, None))
+
+
+def test_gaps_open_only_where_they_stand():
+    rule = rules_with_gaps("def ___ ( x ) : return ___", CODEC, None)
+    assert rule.given == _ids("def ( x ) : return")
+    assert rule.gaps == rule.open_slots
+    assert [i for i, gap in enumerate(rule.gaps) if gap] == [1, 6]
+
+
+def test_a_gap_may_come_first_and_two_together_are_one():
+    rule = rules_with_gaps("___ ___ x", CODEC, None)
+    assert rule.given == _ids("x")
+    assert rule.gaps == (True, False)
+
+
+def test_nothing_but_a_gap():
+    assert rules_with_gaps("___", CODEC, None).gaps == (True,)
+
+
+def test_prefix_is_continued_at_its_end():
+    rule = rules_with_prefix("def f", CODEC, None)
+    assert (rule.given, rule.open_slots, rule.gaps) == (
+        _ids("def f"),
+        (False, False, True),
+        (False, False, False),
+    )
+
+
+def test_keywords():
+    words = ["x", "return"]
+    free = rules_with_keywords(words, CODEC, None, in_order=False)
+    assert (free.given, free.required) == ((), _ids("x return"))
+    fixed = rules_with_keywords(words, CODEC, None, in_order=True)
+    assert (fixed.given, fixed.open_slots) == (_ids("x return"), (True, True, True))
+
+
+def test_what_cannot_be_written_is_named():
+    with pytest.raises(DataError, match=r"'zebra' cannot stand .* vocabulary"):
+        rules_with_gaps("def ___ zebra", CODEC, None)
+    with pytest.raises(DataError, match="expected a text with ___"):
+        rules_with_gaps("def f", CODEC, None)
+    with pytest.raises(DataError, match="'x return' is 2 tokens"):
+        rules_with_keywords(["x return"], CODEC, None, in_order=False)

@@ -1,0 +1,182 @@
+"""Search against enumeration, teacher forcing and a naive greedy loop."""
+
+import math
+from itertools import permutations, product
+
+import pytest
+import torch
+from small_models import text_batch, tiny_decoder
+
+from voi.decoder.cache import Stepper
+from voi.search import Sampling, ids_in_reading_order, reading_order, search
+from voi.search.choose import nucleus
+from voi.tokens import END
+
+SOURCES = [[4, 5, 6], [6], [5, 4], [4, 4], [6, 5, 4, 6]]
+WORDS = (1, 4, 5)  # what a vocabulary of 6 can write beside END: <unk> and two words
+
+
+def _source(decoder, sources=SOURCES):
+    return decoder.encode(text_batch([[4]] * len(sources), sources))
+
+
+def _joint(decoder, source_ids, found):
+    """Return log p(y, z | x) of a hypothesis by teacher forcing."""
+    ids, order = ids_in_reading_order(found), reading_order(found.slots)
+    batch = text_batch([ids], [source_ids])
+    orders = torch.tensor(order, dtype=torch.long).view(1, 1, -1)
+    return decoder.log_prob(batch, orders).item()
+
+
+@pytest.mark.parametrize("head", ["insertion", "sequential"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"beam": 3, "nbest": 3},
+        {"beam": 4, "nbest": 2, "length_penalty": 0.8},
+        {"sampling": Sampling(3, temperature=1.3, top_p=0.9)},
+    ],
+    ids=str,
+)
+def test_score_is_the_log_probability_of_what_is_returned(head, options):
+    decoder = tiny_decoder(head=head)
+    results = search(decoder, _source(decoder), max_length=7, **options)
+    for source_ids, hypotheses in zip(SOURCES, results, strict=True):
+        for found in hypotheses:
+            assert found.score == pytest.approx(_joint(decoder, source_ids, found), abs=1e-4)
+            total = sum(found.token_scores) + sum(found.slot_scores)
+            assert found.score == pytest.approx(total, abs=1e-4)
+            assert len(found.token_scores) == len(found.words) + 1 == len(found.slots) + 1
+
+
+def _enumerated(decoder, longest):
+    """Yield (log p(y, z), y, z) of everything up to a length."""
+    for n in range(longest + 1):
+        orders = torch.tensor(list(permutations(range(n))), dtype=torch.long)
+        orders = orders.view(math.factorial(n), 1, n)
+        for y in product(WORDS, repeat=n):
+            scores = decoder.log_prob(text_batch([list(y)], [[5, 4]]), orders)
+            for order, score in zip(orders[:, 0].tolist(), scores[:, 0].tolist(), strict=True):
+                yield score, list(y), order
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wide_beam_finds_the_best_of_all(seed):
+    decoder = tiny_decoder(6, seed=seed)
+    everything = sorted(_enumerated(decoder, 3), key=lambda x: -x[0])
+    best = search(decoder, _source(decoder, [[5, 4]]), beam=200, nbest=5, max_length=3)[0]
+    for found, (score, words, order) in zip(best, everything, strict=False):
+        assert found.score == pytest.approx(score, abs=1e-4)
+        assert (ids_in_reading_order(found), reading_order(found.slots)) == (words, order)
+
+
+def _greedy(decoder, source_ids, max_length):
+    """Return words and slots of greedy decoding by trying every pair with teacher forcing."""
+    words, slots, size = [], [], decoder.embedding.num_embeddings
+    while True:
+        stepper = Stepper(decoder)
+        states = decoder.states(
+            torch.tensor([words], dtype=torch.long).view(1, -1),
+            torch.tensor([reading_order(slots)], dtype=torch.long).view(1, -1),
+            decoder.encode(text_batch([[4]], [source_ids])),
+        )
+        end = stepper.word_log_probs(states[0, -1])[END].item()
+        pairs = [(end, END, 0)]
+        for word in [w for w in range(size) if w not in (0, 2, END)]:
+            for slot in range(len(words) + 1):
+                order = torch.tensor(reading_order([*slots, slot])).view(1, 1, -1)
+                text = torch.empty(len(words) + 1, dtype=torch.long)
+                text[order[0, 0]] = torch.tensor([*words, word])
+                terms = decoder.step_log_probs(text_batch([text.tolist()], [source_ids]), order)
+                step = len(words)
+                score = terms.tokens[0, 0, step].item() + terms.slots[0, 0, step].item()
+                pairs.append((score, word, slot))
+        _, word, slot = max(pairs)
+        if word == END or len(words) == max_length:
+            return words, slots
+        words.append(word)
+        slots.append(slot)
+
+
+def test_beam_one_is_greedy():
+    decoder = tiny_decoder(7, seed=3)
+    results = search(decoder, _source(decoder), beam=1, max_length=5)
+    for source_ids, (found,) in zip(SOURCES, results, strict=True):
+        words, slots = _greedy(decoder, source_ids, 5)
+        assert (list(found.words), list(found.slots)) == (words, slots)
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4, "nbest": 3, "length_penalty": 0.5}])
+def test_a_batch_of_64_equals_64_batches_of_one(options):
+    decoder = tiny_decoder(12, seed=5)
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.randint(1, 6, (64,), generator=generator).tolist()
+    sources = [torch.randint(4, 12, (n,), generator=generator).tolist() for n in lengths]
+    together = search(decoder, _source(decoder, sources), max_length=8, **options)
+    for ids, hypotheses in zip(sources, together, strict=True):
+        (alone,) = search(decoder, _source(decoder, [ids]), max_length=8, **options)
+        assert [(f.words, f.slots) for f in alone] == [(f.words, f.slots) for f in hypotheses]
+
+
+def test_wider_beams_score_higher_on_average():
+    decoder = tiny_decoder(12, seed=7)
+    generator = torch.Generator().manual_seed(1)
+    sources = torch.randint(4, 12, (48, 4), generator=generator).tolist()
+    means = []
+    for beam in (1, 2, 4, 8):
+        results = search(decoder, _source(decoder, sources), beam=beam, max_length=6)
+        means.append(sum(found[0].score for found in results) / len(results))
+    assert means == sorted(means)
+
+
+def test_samples_follow_the_model():
+    decoder = tiny_decoder(6, seed=2)
+    count = 4000
+    drawn = search(
+        decoder, _source(decoder, [[5, 4]]), max_length=30, sampling=Sampling(count, seed=1)
+    )[0]
+    seen: dict[tuple, int] = {}
+    for found in drawn:
+        key = (tuple(ids_in_reading_order(found)), tuple(reading_order(found.slots)))
+        seen[key] = seen.get(key, 0) + 1
+    for score, words, order in _enumerated(decoder, 2):
+        p = math.exp(score)
+        error = math.sqrt(p * (1 - p) / count)
+        assert abs(seen.get((tuple(words), tuple(order)), 0) / count - p) < 4.5 * error + 1e-9
+
+
+def test_sampling_is_reproducible_and_differs_by_seed():
+    decoder = tiny_decoder(seed=4)
+    draws = [
+        search(decoder, _source(decoder), max_length=6, sampling=Sampling(4, seed=seed))
+        for seed in (0, 0, 1)
+    ]
+    assert draws[0] == draws[1] != draws[2]
+
+
+def test_a_tiny_nucleus_is_greedy_in_words_and_slots():
+    probs = torch.tensor([[0.1, 0.6, 0.3], [0.4, 0.35, 0.25]])
+    assert nucleus(probs, 0.5).tolist() == [[False, True, False], [True, True, False]]
+
+
+def test_max_length_ends_every_hypothesis():
+    decoder = tiny_decoder(seed=6)
+    with torch.no_grad():
+        decoder.embedding.weight[END] -= 50 * decoder.embedding.weight[4]  # END is hardly likely
+    for hypotheses in search(decoder, _source(decoder), beam=3, nbest=3, max_length=4):
+        assert all(len(found.words) <= 4 for found in hypotheses)
+
+
+@pytest.mark.parametrize(
+    "options", [{"num_samples": 0}, {"temperature": 0.0}, {"top_p": 0.0}, {"top_p": 1.5}], ids=str
+)
+def test_bad_sampling(options):
+    with pytest.raises(ValueError, match="sampling needs"):
+        Sampling(**options)
+
+
+def test_more_best_than_beams():
+    decoder = tiny_decoder()
+    with pytest.raises(ValueError, match="nbest must be at most the beam, got 3 and 2"):
+        search(decoder, _source(decoder), beam=2, nbest=3)

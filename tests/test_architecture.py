@@ -1,0 +1,97 @@
+"""The shape of the code: layers, sizes, names, and how much an import costs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "voi"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# A module imports lower numbers and its own folder or number 0 modules beside it, never higher.
+LAYERS = {
+    "errors": 0,
+    "atomic": 0,
+    "config": 1,
+    "permutation": 1,
+    "metrics": 1,
+    "data": 2,
+    "analysis": 2,
+    "tokens": 3,
+    "batch": 4,
+    "distributions": 4,
+    "layers": 4,
+    "decoder": 5,
+    "orders": 6,
+    "objective": 7,
+    "networks": 7,
+    "search": 7,
+    "memory": 8,
+    "likelihood": 8,
+    "checkpoint": 8,
+    "training": 9,
+    "evaluate": 9,
+    "model": 9,
+    "runs": 10,
+    "plots": 10,
+    "cli": 11,
+}
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def _imports(tree: ast.Module) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            first, _, rest = node.module.partition(".")
+            if first == "voi":
+                found |= {rest.split(".")[0]} if rest else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("voi.")}
+    return found
+
+
+def _id(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+@pytest.mark.parametrize("path", [f for f in FILES if f != PACKAGE / "__init__.py"], ids=_id)
+def test_imports_point_down(path):
+    name = _name(path)
+    assert name in LAYERS, f"give {name} a layer"
+    for imported in _imports(ast.parse(path.read_text())) - {name}:
+        assert LAYERS[imported] < LAYERS[name], f"{name} imports {imported}, which is not below it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_files_and_functions_are_small(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= 400
+    assert path.stem not in ("utils", "helpers")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno < 60, f"{node.name} is long"
+
+
+def test_no_postponed_annotations():
+    assert not [f for f in FILES if "from __future__ import annotations" in f.read_text()]
+
+
+def test_importing_voi_is_light():
+    code = "import voi, sys; print('torch' in sys.modules, 'matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_public_names_resolve():
+    import voi
+
+    for name in voi.__all__:
+        assert getattr(voi, name) is not None
+    with pytest.raises(AttributeError, match="no attribute"):
+        voi.nothing  # noqa: B018
