@@ -11,13 +11,11 @@ from voi.config import (
     Experiment,
     OrderConfig,
     experiment,
-    from_table,
     load_table,
     override,
-    parse_value,
     preset_names,
-    to_table,
 )
+from voi.tables import from_table, parse_value, to_table
 
 SMALL = {"training": {"steps": 10}}
 

@@ -19,9 +19,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from voi.atomic import atomic_folder, write_text
-from voi.config import Experiment, experiment, to_table
+from voi.config import Experiment, experiment
 from voi.errors import CheckpointError, VoiError
 from voi.networks import Networks
+from voi.tables import to_table
 from voi.tokens import Codec
 
 FORMAT = 1

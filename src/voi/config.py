@@ -1,8 +1,6 @@
 """Experiments: frozen dataclasses, read from TOML, changed field by field from the command line."""
 
 import dataclasses
-import difflib
-import re
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from voi.errors import ConfigError
+from voi.tables import as_table, from_table, parse_value, unknown_name
 
 Law = Literal["gumbel-matching", "plackett-luce", "matrix-plackett-luce"]
 Positions = Literal["sinusoid", "sinusoid+attention", "relative", "xl"]
@@ -199,6 +198,11 @@ class Experiment:
 
     def __post_init__(self) -> None:
         for phase in self.training.phases:
+            _require(
+                phase.order != "voi" or self.order.is_learned,
+                f"phase {phase.name!r} has order voi, the experiment {self.order.kind!r}: only the "
+                f"experiment's own order is learned; set order.kind = voi",
+            )
             learns = not phase.order and self.order.is_learned and not phase.freeze_orders
             _require(
                 phase.num_orders >= 2 or not learns,
@@ -218,80 +222,12 @@ class Experiment:
         )
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
-    """Return the error for a name that does not exist, naming the nearest that does."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(names)}"
-    return ConfigError(f'unknown {kind} "{name}": {hint}')
-
-
-def from_table(cls: type, table: Mapping[str, Any], where: str = "") -> Any:
-    """Build a (nested) dataclass from plain values; unknown keys and wrong types are errors."""
-    hints = typing.get_type_hints(cls)
-    known = {f.name for f in dataclasses.fields(cls)}
-    for key in table:
-        if key not in known:
-            raise unknown_name("setting", where + key, (where + name for name in known))
-    values = {key: _convert(hints[key], value, where + key) for key, value in table.items()}
-    try:
-        return cls(**values)
-    except TypeError as error:
-        raise ConfigError(f"{where or 'experiment'}: {error}") from error
-
-
-def _convert(hint: Any, value: Any, where: str) -> Any:
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if dataclasses.is_dataclass(hint):
-        return from_table(typing.cast(type, hint), _as_table(value, where), where + ".")
-    if origin is Literal:
-        if value not in args:
-            raise unknown_name(f"value of {where}", str(value), map(str, args))
-        return value
-    if origin is tuple and args[-1] is Ellipsis:
-        if not isinstance(value, list | tuple):
-            raise ConfigError(f"{where} must be a list, got {value!r}")
-        return tuple(_convert(args[0], v, f"{where}.{i}") for i, v in enumerate(value))
-    if origin is tuple:
-        if not isinstance(value, Sequence) or len(value) != len(args):
-            raise ConfigError(f"{where} must be a list of {len(args)} values, got {value!r}")
-        return tuple(_convert(a, v, where) for a, v in zip(args, value, strict=True))
-    if origin in (Mapping, dict):
-        return _as_table(value, where)
-    return _convert_plain(hint, value, where)
-
-
-def _as_table(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{where} must be a table, got {value!r}")
-    return dict(value)
-
-
-def _convert_plain(hint: Any, value: Any, where: str) -> Any:
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if hint in (int, float, str, bool) and type(value) is not hint:
-        raise ConfigError(f"{where} must be of type {hint.__name__}, got {value!r}")
-    return value
-
-
-def to_table(config: Any) -> Any:
-    """Return the plain values of a dataclass, as `from_table` takes them."""
-    if dataclasses.is_dataclass(config):
-        return {f.name: to_table(getattr(config, f.name)) for f in dataclasses.fields(config)}
-    if isinstance(config, tuple | list):
-        return [to_table(value) for value in config]
-    if isinstance(config, Mapping):
-        return {key: to_table(value) for key, value in config.items()}
-    return config
-
-
 def experiment(table: Mapping[str, Any]) -> Experiment:
     """Return the experiment a table of plain values describes.
 
     Fields of a phase that stand in [training] itself are the defaults of every phase.
     """
-    tables = {name: _as_table(table.get(name, {}), name) for name in _SECTIONS}
+    tables = {name: as_table(table.get(name, {}), name) for name in _SECTIONS}
     for name in table:
         if name not in tables:
             raise unknown_name("section", name, _SECTIONS)
@@ -303,9 +239,16 @@ def experiment(table: Mapping[str, Any]) -> Experiment:
     if not isinstance(phases, list | tuple) or not phases:
         raise ConfigError(f"training.phases must be a list of tables, one each, got {phases!r}")
     training["phases"] = [
-        {**shared, **_as_table(phase, f"training.phases.{i}")} for i, phase in enumerate(phases)
+        _with_defaults(as_table(phase, f"training.phases.{i}"), shared)
+        for i, phase in enumerate(phases)
     ]
     return typing.cast(Experiment, from_table(Experiment, tables))
+
+
+def _with_defaults(phase: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    """Return a phase with what it does not say itself; its own epochs replace shared steps."""
+    said = phase.keys() | {_EXCLUSIVE[name] for name in phase.keys() & _EXCLUSIVE.keys()}
+    return {**{key: value for key, value in shared.items() if key not in said}, **phase}
 
 
 def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
@@ -329,20 +272,6 @@ def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any
     return result
 
 
-def parse_value(text: str) -> Any:
-    """Return the TOML value of a text, or the text itself where it is no TOML.
-
-    >>> parse_value("1e-3"), parse_value("true"), parse_value("[1, 2]"), parse_value("xl")
-    (0.001, True, [1, 2], 'xl')
-    """
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        if re.search(r"[\n\"]", text):
-            raise ConfigError(f"{text!r} is neither a TOML value nor a plain word") from None
-        return text
-
-
 def _copy(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _copy(item) for key, item in value.items()}
@@ -350,11 +279,9 @@ def _copy(value: Any) -> Any:
 
 
 def _drop_everywhere(training: dict[str, Any], name: str) -> None:
-    exclusive = {"steps": "epochs", "epochs": "steps"}.get(name)
     for table in [training, *training.get("phases", [])]:
         table.pop(name, None)
-        if exclusive:
-            table.pop(exclusive, None)
+        table.pop(_EXCLUSIVE.get(name, name), None)
 
 
 def _assign(table: Any, path: Sequence[str], value: Any, key: str) -> None:
@@ -397,3 +324,4 @@ def load_table(name: str) -> dict[str, Any]:
 _SECTIONS = tuple(f.name for f in dataclasses.fields(Experiment))
 _PHASE_FIELDS = {f.name for f in dataclasses.fields(Phase)}
 _TRAINING_FIELDS = _PHASE_FIELDS | {f.name for f in dataclasses.fields(TrainingConfig)}
+_EXCLUSIVE = {"steps": "epochs", "epochs": "steps"}  # a phase is counted in one of them

@@ -6,10 +6,10 @@ from types import ModuleType
 import pytest
 
 from shared_data import shared_data
-from voi.config import from_table
 from voi.data.example import Example
 from voi.data.files import FileTask, held_out
 from voi.errors import ConfigError, DataError, MissingExtraError
+from voi.tables import from_table
 
 ROMANIAN = {"source_suffix": "ro", "target_suffix": "en"}
 

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from small_models import text_batch, tiny_decoder
 
+from small_models import text_batch, tiny_decoder
 from voi.decoder.cache import Stepper
 from voi.permutation import from_slots
 
@@ -70,7 +70,9 @@ def _check_step(decoder, stepper, source, cache, states, reading, history):
             one = text_batch([target.tolist()], [SOURCES[b]])
             terms = decoder.step_log_probs(one, full.unsqueeze(0))
             log_words = stepper.word_log_probs(states[b, i])
-            assert log_words[5].item() == pytest.approx(terms.tokens[0, 0, written].item(), abs=1e-5)
+            assert log_words[5].item() == pytest.approx(
+                terms.tokens[0, 0, written].item(), abs=1e-5
+            )
             assert slot_terms[b, i, 0, slot].log().item() == pytest.approx(
                 terms.slots[0, 0, written].item(), abs=1e-5
             )

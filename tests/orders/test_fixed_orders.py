@@ -163,5 +163,3 @@ def test_user_function_with_a_wrong_return(user_module, name):
 def test_user_function_that_is_not_there(user_module, name):
     with pytest.raises(ConfigError, match="module:function"):
         make_orders(name, OrderConfig(), COUNTS)
-
-

@@ -1,11 +1,13 @@
 """Every output obeys its constraints, whatever the model prefers."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_models import text_batch, tiny_decoder
 
+from small_models import text_batch, tiny_decoder
 from voi.errors import DataError
 from voi.search import Rules, Sampling, ids_in_reading_order, reading_order, search
 
@@ -30,7 +32,7 @@ def _pieces(found, rule):
     places = sorted(order[: len(rule.given)])
     assert [text[i] for i in places] == list(rule.given)
     bounds = [-1, *places, len(text)]
-    return [text[a + 1 : b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [text[a + 1 : b] for a, b in pairwise(bounds)]
 
 
 def _check(found, rule):
@@ -80,7 +82,7 @@ def test_no_rules_change_nothing():
 def test_too_little_room():
     rule = Rules((4,), (True, False), (True, False), required=(5, 6))
     source = DECODER.encode(text_batch([[4]], [[5]]))
-    with pytest.raises(DataError, match="input 1 needs room for 4 tokens .* has 3: raise"):
+    with pytest.raises(DataError, match=r"input 1 needs room for 4 tokens .* has 3: raise"):
         search(DECODER, source, rules=[rule], max_length=3)
 
 

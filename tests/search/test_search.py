@@ -5,8 +5,8 @@ from itertools import permutations, product
 
 import pytest
 import torch
-from small_models import text_batch, tiny_decoder
 
+from small_models import text_batch, tiny_decoder
 from voi.decoder.cache import Stepper
 from voi.search import Sampling, ids_in_reading_order, reading_order, search
 from voi.search.choose import nucleus

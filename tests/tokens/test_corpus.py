@@ -104,8 +104,11 @@ def test_captions_of_one_image_share_its_regions(in_files, tmp_path):
 def test_images_of_another_kind():
     with pytest.raises(DataError, match=r"example 1 .* width 4"):
         build([Example(image(0), "x"), Example(image(1, width=4), "x")])
-    with pytest.raises(DataError, match="example 0 is an image without regions"):
-        build([Example(image(0, regions=0), "x")])
+
+
+def test_an_image_without_regions_is_kept():
+    corpus, _ = build([Example(image(0, regions=0), "x")])
+    assert corpus.source_lengths.tolist() == [0]
 
 
 def test_a_corpus_made_by_hand_has_its_rows_as_origin():

@@ -20,6 +20,7 @@ from voi.evaluate import validate
 from voi.memory import training_memory
 from voi.model import load
 from voi.runs import Prepared
+from voi.tables import to_table
 from voi.tokens import build_corpus
 from voi.training import Progress as TrainingProgress
 from voi.training import Trainer
@@ -119,7 +120,7 @@ class Watch:
     def close(self) -> None:
         self.bar.stop()
 
-    def trained(self, progress: TrainingProgress, total: int, values: Mapping[str, float]) -> None:
+    def trained(self, progress: TrainingProgress, total: int, values: Mapping[str, Any]) -> None:
         text = (
             f"loss {values['loss']:.3f}  reward {values['reward']:.2f}  "
             f"entropy {values['entropy']:.2f}  "
@@ -134,7 +135,7 @@ class Watch:
             self._said = time.monotonic()
             self.console.print(f"step {progress.step:,}/{total:,}  {text}", highlight=False)
 
-    def validated(self, progress: TrainingProgress, values: Mapping[str, float]) -> None:
+    def validated(self, progress: TrainingProgress, values: Mapping[str, Any]) -> None:
         parts = [f"{name} {value:.3f}" for name, value in values.items() if name != "score"]
         text = "  ".join(parts)
         self.console.print(f"step {progress.step:,}: validation {text}", highlight=False)
@@ -145,7 +146,7 @@ class Watch:
 
 def _print_plan(prepared: Prepared, console: Console) -> None:
     experiment, networks = prepared.experiment, prepared.networks()
-    console.print_json(data=config.to_table(experiment))
+    console.print_json(data=to_table(experiment))
     for name, network in networks.named_children():
         count = sum(p.numel() for p in network.parameters())
         console.print(f"parameters of the {name}: {count:,}")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64
 
-from voi.config import unknown_name
 from voi.data.example import Example
 from voi.data.hub import load_hub, read_hub
 from voi.data.readers import Fields, Records, read_jsonl, read_parallel, read_tsv
 from voi.errors import ConfigError, DataError
+from voi.tables import unknown_name
 
 SPLITS: Mapping[str, tuple[str, ...]] = {  # the names a split goes by in folders and on the hub
     "train": ("train",),

@@ -6,7 +6,7 @@ from typing import Any
 
 from voi.data.readers import Fields, Records, checked_records, example_of_record
 from voi.errors import DataError
-from voi.tokens.extras import load_extra
+from voi.extras import load_extra
 
 
 def load_hub(name: str, config: str) -> Mapping[str, Any]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from voi.config import unknown_name
 from voi.data.example import Example
 from voi.data.lines import Lines
 from voi.errors import ConfigError, DataError
+from voi.tables import unknown_name
 
 MAX_SHOWN = 5  # problems named in one message
 

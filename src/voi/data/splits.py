@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from voi.config import unknown_name
 from voi.data.example import Example, Source
 from voi.errors import ConfigError, DataError
+from voi.tables import unknown_name
 
 Splits = Mapping[str, Sequence[Example]]
 

@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from voi.config import from_table, unknown_name
 from voi.data.addition import Addition
 from voi.data.chain import Chain
 from voi.data.example import Task
+from voi.data.files import FileTask
 from voi.data.pylines import PyLines
 from voi.data.stargraph import StarGraph
+from voi.tables import from_table, unknown_name
 
 TASKS: Mapping[str, type[Task]] = {
     "chain": Chain,
     "addition": Addition,
     "stargraph": StarGraph,
     "pylines": PyLines,
+    "files": FileTask,
 }
 
 

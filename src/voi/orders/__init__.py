@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from voi.config import OrderConfig, unknown_name
+from voi.config import OrderConfig
 from voi.orders.fixed import (
     BalancedTree,
     ByFrequency,
@@ -13,6 +13,7 @@ from voi.orders.fixed import (
     UserOrder,
 )
 from voi.orders.learned import OrderGenerator
+from voi.tables import unknown_name
 
 KINDS = ("voi", "l2r", "r2l", "common", "rare", "random", "tree")
 

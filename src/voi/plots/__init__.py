@@ -7,9 +7,9 @@ drawn; the HTML page needs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from voi.extras import load_extra
 from voi.plots.page import generation_page
 from voi.plots.tables import Bar, Curve, bars_of, curves_by_length
-from voi.tokens.extras import load_extra
 
 if TYPE_CHECKING:
     from voi.plots.bars import draw_bars

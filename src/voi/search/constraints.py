@@ -92,8 +92,8 @@ class Constraints:
 
     def select(self, rows: Int[Tensor, " rows"]) -> "Constraints":
         """Return the constraints of some examples of the batch."""
-        names = ("given", "num_given", "given_open", "given_gaps", "required")
-        names += ("open", "gaps", "missing")
+        names = ["given", "num_given", "given_open", "given_gaps", "required"]
+        names += ["open", "gaps", "missing"]
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     @property

@@ -64,7 +64,7 @@ def _known_ids(text: str, codec: Codec, source: Source) -> list[int]:
             if UNK in codec.encode_target(token, source)
         ]
         raise DataError(
-            f"{', '.join(map(repr, unknown or [text]))} cannot stand in a text of this model: it is "
-            f"not in its vocabulary; use another word"
+            f"{', '.join(map(repr, unknown or [text]))} cannot stand in a text of this model, as it "
+            f"is not in the vocabulary; use another word"
         )
     return ids

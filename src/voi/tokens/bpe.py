@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
-from voi.tokens.extras import load_extra
+from voi.extras import load_extra
 from voi.tokens.words import Tokenizer
 
 MARK = "▁"  # stands before the first letter of every word

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from voi.config import from_table, to_table
 from voi.data.example import Example, Source
+from voi.tables import from_table, to_table
 from voi.tokens.bpe import Subwords, learn_subwords, piece_counts
 from voi.tokens.config import TokensConfig, make_pretokenizer
 from voi.tokens.copying import ids_with_copies, tokens_with_copies, unknown_words

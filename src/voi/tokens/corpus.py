@@ -231,8 +231,6 @@ class _Images:
                 f"example {index} has region features of width {width}, the examples before it of "
                 f"width {self.width}: extract all features with the same network"
             )
-        if not len(regions.features):
-            raise DataError(f"example {index} is an image without regions: remove the example")
         key = _digest(regions)
         if key not in self.known:
             self.known[key] = len(self.known)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from voi.tokens.extras import load_extra
+from voi.extras import load_extra
 
 
 @dataclass(frozen=True)

@@ -54,4 +54,4 @@ def _tensorboard(folder: Path, from_step: int) -> Any:
     except ImportError:
         return None
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    return SummaryWriter(str(folder), purge_step=from_step + 1)  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder), purge_step=from_step + 1)

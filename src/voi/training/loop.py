@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -48,12 +48,13 @@ class Progress:
     window: dict[str, float] = field(default_factory=dict)  # sums since the last log line
 
 
+@runtime_checkable
 class Watcher(Protocol):
     """Is told how training goes: a progress bar, or nothing."""
 
-    def trained(self, progress: Progress, total: int, values: Mapping[str, float]) -> None: ...
+    def trained(self, progress: Progress, total: int, values: Mapping[str, Any]) -> None: ...
 
-    def validated(self, progress: Progress, values: Mapping[str, float]) -> None: ...
+    def validated(self, progress: Progress, values: Mapping[str, Any]) -> None: ...
 
     def said(self, message: str) -> None: ...
 
@@ -182,7 +183,7 @@ class Trainer:
         if progress.step % config.checkpoint_every == 0 and not is_last:
             self._save()
 
-    def _log_values(self, updated: Updated, beta: float, factor: float) -> dict[str, float]:
+    def _log_values(self, updated: Updated, beta: float, factor: float) -> dict[str, float | int]:
         window, scored = self.progress.window, updated.scored
         elapsed = max(self.progress.seconds - window.get("since", 0.0), 1e-9)
         means = {

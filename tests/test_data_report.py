@@ -7,7 +7,7 @@ from shared_data import shared_data
 from voi.config import DataConfig
 from voi.data.example import Example, Regions
 from voi.data.files import FileTask
-from voi.data.report import check, report_rows
+from voi.data_report import check, report_rows
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,94 @@
+"""Plain tables, as TOML and JSON hold them, to dataclasses and back; names checked on the way."""
+
+import dataclasses
+import difflib
+import re
+import tomllib
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from voi.errors import ConfigError
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
+    """Return the error for a name that does not exist, naming the nearest that does."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(names)}"
+    return ConfigError(f'unknown {kind} "{name}": {hint}')
+
+
+def from_table(cls: type, table: Mapping[str, Any], where: str = "") -> Any:
+    """Build a (nested) dataclass from plain values; unknown keys and wrong types are errors."""
+    hints = typing.get_type_hints(cls)
+    known = {f.name for f in dataclasses.fields(cls)}
+    for key in table:
+        if key not in known:
+            raise unknown_name("setting", where + key, (where + name for name in known))
+    values = {key: _convert(hints[key], value, where + key) for key, value in table.items()}
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise ConfigError(f"{where or 'experiment'}: {error}") from error
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if dataclasses.is_dataclass(hint):
+        return from_table(typing.cast(type, hint), as_table(value, where), where + ".")
+    if origin is Literal:
+        if value not in args:
+            raise unknown_name(f"value of {where}", str(value), map(str, args))
+        return value
+    if origin is tuple and args[-1] is Ellipsis:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where} must be a list, got {value!r}")
+        return tuple(_convert(args[0], v, f"{where}.{i}") for i, v in enumerate(value))
+    if origin is tuple:
+        if not isinstance(value, Sequence) or len(value) != len(args):
+            raise ConfigError(f"{where} must be a list of {len(args)} values, got {value!r}")
+        return tuple(_convert(a, v, where) for a, v in zip(args, value, strict=True))
+    if origin in (Mapping, dict):
+        return as_table(value, where)
+    return _convert_plain(hint, value, where)
+
+
+def as_table(value: Any, where: str) -> dict[str, Any]:
+    """Return a mapping as a dictionary of its own; anything else is an error."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where} must be a table, got {value!r}")
+    return dict(value)
+
+
+def _convert_plain(hint: Any, value: Any, where: str) -> Any:
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if hint in (int, float, str, bool) and type(value) is not hint:
+        raise ConfigError(f"{where} must be of type {hint.__name__}, got {value!r}")
+    return value
+
+
+def to_table(config: Any) -> Any:
+    """Return the plain values of a dataclass, as `from_table` takes them."""
+    if dataclasses.is_dataclass(config):
+        return {f.name: to_table(getattr(config, f.name)) for f in dataclasses.fields(config)}
+    if isinstance(config, tuple | list):
+        return [to_table(value) for value in config]
+    if isinstance(config, Mapping):
+        return {key: to_table(value) for key, value in config.items()}
+    return config
+
+
+def parse_value(text: str) -> Any:
+    """Return the TOML value of a text, or the text itself where it is no TOML.
+
+    >>> parse_value("1e-3"), parse_value("true"), parse_value("[1, 2]"), parse_value("xl")
+    (0.001, True, [1, 2], 'xl')
+    """
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        if re.search(r"[\n\"]", text):
+            raise ConfigError(f"{text!r} is neither a TOML value nor a plain word") from None
+        return text

@@ -1,0 +1,235 @@
+"""Training goes on after any interruption as if there had been none."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from small_runs import Quiet, settings_of, tiny_trainer
+from voi import checkpoint, runs
+from voi.errors import CheckpointError, DataError
+from voi.training import TrainingError
+
+
+def _weights(run, name="last"):
+    return load_file(checkpoint.pointed(run, name) / "networks.safetensors")
+
+
+def _assert_same(first, second):
+    assert first.keys() == second.keys()
+    for name, tensor in first.items():
+        assert torch.equal(tensor, second[name]), f"{name} differs"
+
+
+SETTINGS = {
+    "plain": [],
+    "dropout": ["decoder.dropout=0.1", "order.dropout=0.1"],
+    "phases": [
+        'training.phases=[{name="warm", steps=4, order="random"}, {name="shared", steps=5, '
+        'share=true}, {name="apart", epochs=1.5, align=10.0}]',
+    ],
+    "ppo": ["objective.estimator=ppo", "order.law=plackett-luce"],
+    "accumulated": ["training.accumulate=2", "training.max_tokens=20"],
+}
+
+
+class Crash(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_resuming_is_bitwise_the_same_as_not_stopping(tmp_path, name):
+    settings = [*SETTINGS[name], "training.checkpoint_every=3"]
+    assert tiny_trainer(tmp_path / "whole", *settings).run()
+
+    def crash(progress):
+        if progress.step == 8:
+            raise Crash
+
+    with pytest.raises(Crash):
+        tiny_trainer(tmp_path / "broken", *settings, watcher=Quiet(crash)).run()
+    trainer = runs.resume(tmp_path / "broken", Quiet())
+    assert trainer.progress.step == 6  # the last checkpoint before the crash
+    assert trainer.run()
+    for kind in ("last", "best"):
+        _assert_same(_weights(tmp_path / "whole", kind), _weights(tmp_path / "broken", kind))
+    logs = [_log(tmp_path / run) for run in ("whole", "broken")]
+    assert logs[0] == logs[1]
+
+
+def _log(run):
+    """Return the metrics, times aside."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [
+        {k: v for k, v in line.items() if k not in ("seconds", "tokens_per_second")}
+        for line in lines
+    ]
+
+
+def test_resuming_after_kill_9_is_bitwise_the_same(tmp_path):
+    settings = settings_of("training.steps=40", "training.checkpoint_every=5")
+    command = [sys.executable, "-c", "from voi.cli import main; main()", "train", "chain"]
+    quiet = {"stdout": subprocess.DEVNULL, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    subprocess.run([*command, *settings, "--out", str(whole)], check=True, **quiet)
+    process = subprocess.Popen([*command, *settings, "--out", str(broken)], **quiet)
+    deadline = time.monotonic() + 120
+    while not (broken / "last.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    subprocess.run([*command, "--resume", str(broken)], check=True, **quiet)
+    _assert_same(_weights(whole), _weights(broken))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_stops_after_the_step(tmp_path, number):
+    def send(progress):
+        if progress.step == 6:
+            os.kill(os.getpid(), number)
+
+    watcher = Quiet(send)
+    trainer = tiny_trainer(tmp_path / "run", "training.checkpoint_every=100", watcher=watcher)
+    assert not trainer.run()
+    assert trainer.stopped_by == number.name
+    assert watcher.messages == [f"{number.name}: saving after this step"]
+    resumed = runs.resume(tmp_path / "run", Quiet())
+    assert resumed.progress.step == 6
+    assert resumed.run()
+    assert tiny_trainer(tmp_path / "whole", "training.checkpoint_every=100").run()
+    _assert_same(_weights(tmp_path / "whole"), _weights(tmp_path / "run"))
+
+
+def test_a_loss_that_is_not_a_number_names_the_examples(tmp_path):
+    trainer = tiny_trainer(tmp_path / "run")
+    with torch.no_grad():
+        trainer.networks.decoder.norm.weight.fill_(torch.nan)
+    with pytest.raises(TrainingError, match=r"step 1: loss nan, .* on training examples \[\d+, "):
+        trainer.run()
+
+
+def test_phases_share_then_part_then_freeze(tmp_path):
+    phases = (
+        'training.phases=[{name="shared", steps=4, share=true}, {name="apart", steps=4, '
+        'align=100.0}, {name="frozen", steps=4, freeze_orders=true, num_orders=1}]'
+    )
+    seen = {}
+
+    def look(progress):
+        orders, decoder = trainer.networks.orders, trainer.networks.decoder
+        seen[progress.step] = (
+            {name: x.clone() for name, x in orders.state_dict().items()},
+            orders.alignment(decoder).item(),
+        )
+
+    trainer = tiny_trainer(tmp_path / "run", phases, watcher=Quiet(look))
+    start = {name: x.clone() for name, x in trainer.networks.orders.state_dict().items()}
+    assert trainer.run()
+    assert torch.equal(seen[4][0]["embedding.weight"], start["embedding.weight"])
+    assert not torch.equal(seen[4][0]["norm.weight"], start["norm.weight"])
+    assert seen[6][1] < 0.05  # parted as copies, and held together by the alignment
+    assert not torch.equal(seen[6][0]["embedding.weight"], seen[8][0]["embedding.weight"])
+    _assert_same(seen[10][0], seen[12][0])
+
+
+def test_alternating_moves_one_network_at_a_time(tmp_path):
+    seen = []
+
+    def look(progress):
+        networks = trainer.networks
+        seen.append([sum(p.double().sum() for p in n.parameters()).item() for n in (
+            networks.decoder, networks.orders)])  # fmt: skip
+
+    trainer = tiny_trainer(
+        tmp_path / "run",
+        "training.alternate=[2, 1]",
+        "training.log_every=1",
+        "training.steps=6",
+        watcher=Quiet(look),
+    )
+    trainer.run()
+    moved = [(a[0] != b[0], a[1] != b[1]) for a, b in pairwise(seen)]
+    assert moved == [(True, False), (False, True), (True, False), (True, False), (False, True)]
+
+
+def test_accumulated_batches_equal_one_large_batch(tmp_path):
+    common = ["order.kind=l2r", "training.num_orders=1", "training.steps=1", "training.clip=0"]
+    one = tiny_trainer(tmp_path / "one", *common, "training.batch_size=32")
+    many = tiny_trainer(
+        tmp_path / "many", *common, "training.batch_size=8", "training.accumulate=4"
+    )
+    for trainer in (one, many):
+        trainer.run()
+    first, second = _weights(tmp_path / "one"), _weights(tmp_path / "many")
+    for name in first:
+        torch.testing.assert_close(first[name], second[name], atol=2e-4, rtol=1e-3)
+
+
+def test_bfloat16_trains(tmp_path):
+    watcher = Quiet()
+    assert tiny_trainer(tmp_path / "run", "training.precision=bfloat16", watcher=watcher).run()
+    assert all(torch.isfinite(torch.tensor(line.get("loss", 0.0))) for line in watcher.logged)
+
+
+@pytest.mark.slow
+def test_compiled_training_equals_plain_training(tmp_path):
+    losses = []
+    for flag in ("false", "true"):
+        watcher = Quiet()
+        settings = [f"training.compile={flag}", "training.steps=4"]
+        tiny_trainer(tmp_path / flag, *settings, watcher=watcher).run()
+        losses.append([line["loss"] for line in watcher.logged if "loss" in line])
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+def test_run_folder(tmp_path):
+    tiny_trainer(tmp_path / "run").run()
+    names = {path.name for path in (tmp_path / "run").iterdir()} - {"tensorboard"}
+    assert names == {
+        "README.md", "best.json", "checkpoints", "data.json", "experiment.json", "last.json",
+        "metrics.jsonl",
+    }  # fmt: skip
+    assert "voi.load(" in (tmp_path / "run" / "README.md").read_text()
+    assert len(list((tmp_path / "run" / "checkpoints").iterdir())) <= 2
+
+
+def test_a_run_is_not_overwritten(tmp_path):
+    tiny_trainer(tmp_path / "run")
+    with pytest.raises(CheckpointError, match="is not empty: continue it with"):
+        tiny_trainer(tmp_path / "run")
+
+
+def test_nothing_to_resume(tmp_path):
+    with pytest.raises(CheckpointError, match="nothing to resume in"):
+        runs.resume(tmp_path, Quiet())
+
+
+def test_changed_data_is_noticed(tmp_path):
+    tiny_trainer(tmp_path / "run").run()
+    path = tmp_path / "run" / "data.json"
+    path.write_text(path.read_text().replace("train", "trian"))
+    with pytest.raises(DataError, match="has changed since it was started"):
+        runs.resume(tmp_path / "run", Quiet())
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_usable(tmp_path, monkeypatch):
+    def fill(progress):
+        if progress.step == 6:
+            monkeypatch.setattr(checkpoint, "save_file", _no_space)
+
+    settings = ["training.checkpoint_every=4", "training.validate_every=100"]
+    with pytest.raises(CheckpointError, match="No space left on device; free space"):
+        tiny_trainer(tmp_path / "run", *settings, watcher=Quiet(fill)).run()
+    monkeypatch.undo()
+    assert runs.resume(tmp_path / "run", Quiet()).run()
+
+
+def _no_space(*arguments):
+    raise OSError(28, "No space left on device")
