@@ -22,6 +22,7 @@ def test_bars_are_sorted_from_the_smallest_down():
     figure = bars(values)
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["NOUN", "VERB", "$x$"]
+    assert not any(label.get_parse_math() for label in axes.get_yticklabels())
     assert [bar.get_width() for bar in axes.patches] == [0.2, 0.5, 0.9]
     assert axes.yaxis_inverted()
     ends = [segment[:, 0].tolist() for segment in axes.collections[0].get_segments()]

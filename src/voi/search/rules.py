@@ -63,8 +63,8 @@ def _known_ids(text: str, codec: Codec, source: Source) -> list[int]:
             for token in codec.tokenizer.target_tokens(text)
             if UNK in codec.encode_target(token, source)
         ]
+        named = ", ".join(map(repr, unknown or [text]))
         raise DataError(
-            f"{', '.join(map(repr, unknown or [text]))} cannot stand in a text of this model, as it "
-            f"is not in the vocabulary; use another word"
+            f"{named} cannot stand in a text of this model: not in its vocabulary; use another word"
         )
     return ids
