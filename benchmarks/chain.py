@@ -85,7 +85,8 @@ def rows(results: list[Mapping[str, Any]]) -> Iterator[str]:
         accuracies = ", ".join(f"{r['accuracy']:.3f}" for r in group)
         distances = ", ".join(f"{r['distance']:.3f}" for r in group)
         cpu = statistics.median(r["cpu_seconds"] for r in group)
-        yield f"| {key[0]} | {key[1]} | {group[0]['steps']} | {accuracies} | {distances} | {cpu:.0f} |"
+        steps = group[0]["steps"]
+        yield f"| {key[0]} | {key[1]} | {steps} | {accuracies} | {distances} | {cpu:.0f} |"
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from jaxtyping import Int64, UInt64
 
 from voi.config import DataConfig
 from voi.data.example import Example, Regions, Source, Task
+from voi.data.tasks import split_names
 from voi.tokens.codec import Codec, build_codec
 from voi.tokens.vocabulary import UNK
 
@@ -56,7 +57,7 @@ def check(task: Task, config: DataConfig) -> DataReport:
     Pairs are compared as texts, up to white space. Whether a token is known is asked after
     copying, so a word that can be copied counts as known.
     """
-    names = getattr(task, "split_names", ("train", "valid", "test"))
+    names = split_names(task)
     train = task.split("train")
     codec = build_codec(config.tokens, train)
     measured = _measure(train, codec)

@@ -1,6 +1,7 @@
 """The command line: one file per command; each parses, calls one function below, and prints."""
 
 import sys
+from pathlib import Path
 
 from voi.cli.app import app
 from voi.errors import VoiError
@@ -10,10 +11,12 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run a command; what a user can mend is one line on stderr and exit code 2."""
+    import voi.cli.data
     import voi.cli.generate
     import voi.cli.show
     import voi.cli.train  # noqa: F401
 
+    sys.path.insert(0, str(Path.cwd()))  # a user's module:function is found where voi is called
     debug = "--debug" in sys.argv
     try:
         app([arg for arg in sys.argv[1:] if arg != "--debug"])

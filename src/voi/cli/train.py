@@ -15,7 +15,8 @@ from rich.table import Table
 from voi import config, runs
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
-from voi.data.tasks import make_task
+from voi.cli.own_data import data_settings
+from voi.data.tasks import make_task, split_names
 from voi.evaluate import validate
 from voi.memory import training_memory
 from voi.model import load
@@ -31,7 +32,16 @@ DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree")  # all K orders would b
 
 @app.command()
 def train(
-    task: Annotated[str, typer.Argument(help="A preset's name or a TOML file.")] = "chain",
+    task: Annotated[
+        str, typer.Argument(help="A preset's name or a TOML file; default chain.")
+    ] = "",
+    data: Annotated[
+        Path | None, typer.Option(help="Your pairs: a TSV or JSONL file, or a folder of splits.")
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="Parallel files: the sources.")] = None,
+    target: Annotated[Path | None, typer.Option(help="Parallel files: the targets.")] = None,
+    valid: Annotated[Path | None, typer.Option(help="Validation pairs.")] = None,
+    test: Annotated[Path | None, typer.Option(help="Test pairs.")] = None,
     order: Annotated[
         str, typer.Option(help="voi, l2r, r2l, common, rare, random, tree or module:function.")
     ] = "",
@@ -50,15 +60,19 @@ def train(
     """Train on a task and show what was learned.
 
     Example: voi train chain --set training.steps=3000 --out runs/my-chain
+
+    Your own pairs: voi train --data train.tsv --valid dev.tsv
     """
-    console = Console()
+    console = Console(soft_wrap=True)
     if resume is not None:
         with Watch(console) as watch:
             trainer = runs.resume(resume, watch)
             console.print(f"resuming {resume} at step {trainer.progress.step:,}")
             _run(trainer, resume, watch, console)
         return
-    prepared = runs.prepare(_experiment(task, order, settings or []))
+    own = data_settings(data, source, target, valid, test)
+    task = task or ("files" if own else "chain")
+    prepared = runs.prepare(_experiment(task, order, [*own, *(settings or [])]))
     if dry_run:
         _print_plan(prepared, console)
         return
@@ -168,7 +182,8 @@ def _print_learned(run: Path, console: Console) -> None:
     model = load(run)
     experiment = model.experiment
     task = make_task(experiment.data.task, experiment.data.options)
-    examples = runs.first(task.split("test"), experiment.training.valid_examples)
+    split = split_names(task)[-1]
+    examples = runs.first(task.split(split), experiment.training.valid_examples)
     corpus, _ = build_corpus(examples, model.codec, experiment.data)
     torch.manual_seed(experiment.training.seed)
     result = validate(
@@ -180,7 +195,7 @@ def _print_learned(run: Path, console: Console) -> None:
     )
     console.rule("learned")
     console.print(
-        f"test accuracy {result.accuracy:.1%} on {len(corpus)} targets, ELBO "
+        f"{split} accuracy {result.accuracy:.1%} on {len(corpus)} targets, ELBO "
         f"{result.elbo.per_token['elbo']:.3f} nats per token"
         + ("" if result.distance is None else f", distance to the best order {result.distance:.3f}")
     )

@@ -20,6 +20,11 @@ TASKS: Mapping[str, type[Task]] = {
 }
 
 
+def split_names(task: Task) -> tuple[str, ...]:
+    """Return the names of the splits a task has; files may lack some."""
+    return getattr(task, "split_names", ("train", "valid", "test"))
+
+
 def make_task(name: str, options: Mapping[str, Any]) -> Task:
     """Return the task of that name; `options` are its fields, the rest keep their defaults.
 

@@ -13,8 +13,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from voi.decoder.heads import word_logits
+from voi.decoder.heads import producible
 from voi.decoder.insertion import InsertionDecoder
+from voi.decoder.packed import packed, word_scores
 from voi.decoder.source import SourceStates
 from voi.layers import Block, InsertionBias, Memory, merge_heads
 from voi.tokens.vocabulary import START
@@ -64,10 +65,17 @@ class Sight:
 
 
 class Stepper:
-    """Runs a decoder one written token at a time, for `width` hypotheses of every example."""
+    """Runs a decoder one written token at a time, for `width` hypotheses of every example.
+
+    It holds large weights in a layout for few rows (voi.decoder.packed), which is kept for the next
+    one as long as the weights stay the same.
+    """
 
     def __init__(self, decoder: InsertionDecoder):
         self.decoder = decoder
+        self.blocks: list[Block] = [packed(block) for block in decoder.blocks]  # type: ignore[misc]
+        self.slots = packed(decoder.slots) if decoder.slots is not None else None
+        self.word_scores = word_scores(decoder.embedding)
 
     def start(
         self, source: SourceStates, width: int, capacity: int = 16
@@ -77,20 +85,16 @@ class Stepper:
         blank = source.states.new_zeros
         shape = (batch, c.heads, capacity * width, c.width // c.heads)
         cache = Cache(
-            [block.cross.memory(source.states) for block in self._blocks],
+            [block.cross.memory(source.states) for block in self.decoder.blocks],
             source.mask,
-            [blank(shape) for _ in self._blocks],
-            [blank(shape) for _ in self._blocks],
+            [blank(shape) for _ in self.blocks],
+            [blank(shape) for _ in self.blocks],
             blank(batch, 2, capacity * width, c.width),
         )
         words = source.mask.new_full((batch, 1), START, dtype=torch.long)
         reading = torch.zeros_like(words).unsqueeze(-1)
         states = self.write(cache, words, reading, torch.zeros_like(words))
         return cache, states.expand(-1, width, -1), reading.expand(-1, width, -1)
-
-    @property
-    def _blocks(self) -> list[Block]:
-        return list(self.decoder.blocks)  # type: ignore[arg-type]
 
     def write(
         self,
@@ -110,11 +114,11 @@ class Stepper:
         sight = self._sight(cache, first, reading, places)
         steps = reading.shape[-1] - 1
         x = self.decoder.embed(words.flatten().unsqueeze(1), steps).view(*words.shape, -1)
-        for layer, block in enumerate(self._blocks):
+        for layer, block in enumerate(self.blocks):
             x = self._block(block, layer, x, cache, first, sight)
         states = self.decoder.norm(x)
-        if self.decoder.slots is not None:
-            cache.slot_keys[:, :, first : cache.used] = self.decoder.slots.keys(states)
+        if self.slots is not None:
+            cache.slot_keys[:, :, first : cache.used] = self.slots.keys(states)
         return states
 
     def _sight(
@@ -159,7 +163,7 @@ class Stepper:
 
     def word_log_probs(self, states: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows v"]:
         """Return log p(next word) after the given states."""
-        return word_logits(states, self.decoder.embedding.weight).float().log_softmax(-1)
+        return producible(self.word_scores(states)).float().log_softmax(-1)
 
     def slot_log_probs(
         self,
@@ -173,14 +177,13 @@ class Stepper:
         Slot s lies right of the s-th entry of the reading and left of the one after it; the last
         slot's right neighbour is START.
         """
-        head = self.decoder.slots
-        if head is None:  # the only slot is the last one
+        if self.slots is None:  # the only slot is the last one
             shape = (*words.shape, reading.shape[-1])
             last = torch.zeros(shape, device=words.device)
             last[..., :-1] = -math.inf
             return last
         vectors = self.decoder.word_vectors(words)
-        queries = head.queries(states.unsqueeze(2).expand_as(vectors), vectors)
+        queries = self.slots.queries(states.unsqueeze(2), vectors)
         keys = cache.slot_keys[:, :, : cache.used].flatten(1, 2)
         logits = queries.flatten(1, 2) @ keys.transpose(-1, -2)  # [batch, width choices, 2 used]
         logits = logits.float().unflatten(1, words.shape[1:])

@@ -24,7 +24,11 @@ class WordTerms(NamedTuple):
 
 def word_logits(hidden: Float[Tensor, "*rows d"], weight: Float[Tensor, "v d"]) -> Tensor:
     """Return unnormalised log-probabilities of all words [*rows, v]; PAD and START have none."""
-    logits = nn.functional.linear(hidden, weight)
+    return producible(nn.functional.linear(hidden, weight))
+
+
+def producible(logits: Float[Tensor, "*rows v"]) -> Float[Tensor, "*rows v"]:
+    """Return the same logits, changed in place: PAD and START have none."""
     logits[..., NEVER_PRODUCED] = -math.inf
     return logits
 
@@ -109,7 +113,7 @@ class SlotHead(nn.Module):
         return self.names(states).unflatten(-1, (2, -1)).transpose(1, 2)
 
     def queries(
-        self, states: Float[Tensor, "*rows d"], words: Float[Tensor, "*rows d"]
+        self, states: Float[Tensor, "*#rows d"], words: Float[Tensor, "*rows d"]
     ) -> Float[Tensor, "*rows d"]:
         """Return queries from the state before a word is written and the word's embedding."""
         return (self.state(states) + self.word(words)) * self.scale

@@ -7,12 +7,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from voi.decoder import InsertionDecoder
 from voi.decoder.cache import Stepper
 from voi.search.state import Choice, SearchState
 from voi.tokens.vocabulary import END
 
-Chooser = Callable[[InsertionDecoder, SearchState], Choice]
+Chooser = Callable[[Stepper, SearchState], Choice]
 
 
 def penalized(
@@ -35,8 +34,8 @@ class BestPairs:
 
     length_penalty: float = 0.0
 
-    def __call__(self, decoder: InsertionDecoder, state: SearchState) -> Choice:
-        stepper, width = Stepper(decoder), state.scores.shape[1]
+    def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
+        width = state.scores.shape[1]
         words = state.constraints.allow_words(stepper.word_log_probs(state.states))
         words = words.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
         bounds = words + state.scores.unsqueeze(-1)  # no pair of this word can score higher
@@ -110,8 +109,7 @@ class ByChance:
     temperature: float = 1.0
     top_p: float = 1.0
 
-    def __call__(self, decoder: InsertionDecoder, state: SearchState) -> Choice:
-        stepper = Stepper(decoder)
+    def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
         plain = stepper.word_log_probs(state.states)
         words = self._draw(state.constraints.allow_words(plain))
         slots = stepper.slot_log_probs(state.cache, state.states, words[..., None], state.reading)

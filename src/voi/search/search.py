@@ -8,6 +8,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from voi.decoder import InsertionDecoder, SourceStates
+from voi.decoder.cache import Stepper
 from voi.search.choose import BestPairs, ByChance, Chooser, penalized
 from voi.search.constraints import Constraints, Rules
 from voi.search.state import SearchState
@@ -63,7 +64,8 @@ def search(
     if nbest > width:
         raise ValueError(f"nbest must be at most the beam, got {nbest} and {width}")
     constraints = Constraints.start(rules or [Rules()] * batch, width, max_length, device)
-    state = SearchState.start(decoder, source, width, constraints)
+    stepper = Stepper(decoder)
+    state = SearchState.start(stepper, source, width, constraints)
     choose: Chooser = BestPairs(length_penalty)
     if sampling:
         generator = torch.Generator(device).manual_seed(sampling.seed)
@@ -72,14 +74,16 @@ def search(
     found: dict[int, list[Found]] = {}
     rows = torch.arange(batch, device=device)  # the examples that `state` holds
     while len(found) < batch:
-        state = state.advance(decoder, choose(decoder, state))
+        state = state.advance(choose(stepper, state))
         done = _is_done(state, width if sampling else nbest, length_penalty)
-        for i, row in enumerate(rows.tolist()):
-            if done[i] and row not in found:
+        for i, (row, is_done) in enumerate(zip(rows.tolist(), done.tolist(), strict=True)):
+            if is_done and row not in found:
                 found[row] = _collect(state, i, length_penalty, is_ranked=not sampling)
         if 2 * (batch - len(found)) < len(rows):  # more than half are done: go on without them
             keep = (~done).nonzero().flatten()
             state, rows = state.select(keep), rows[keep]
+        if len(rows):
+            state = state.write(stepper)
     return [found[i] if sampling else found[i][:nbest] for i in range(batch)]
 
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from voi.decoder import InsertionDecoder, SourceStates
+from voi.decoder import SourceStates
 from voi.decoder.cache import Cache, Stepper
 from voi.search.constraints import Constraints
 from voi.tokens.vocabulary import END
@@ -38,10 +38,14 @@ class History:
 
 @dataclass(frozen=True)
 class SearchState:
-    """All hypotheses of a batch after some steps; all open ones have written the same number."""
+    """All hypotheses of a batch after some steps; all open ones have written the same number.
+
+    A step is chosen, taken with `advance`, and its tokens are then run through the decoder with
+    `write`, unless no further step follows.
+    """
 
     cache: Cache
-    states: Float[Tensor, "batch width d"]  # of the last written token
+    states: Float[Tensor, "batch width d"]  # of the last token that was run through the decoder
     reading: Int[Tensor, "batch width written"]  # pool entries in reading order, START first
     history: History
     scores: Float[Tensor, "batch width"]  # log p(y, z | x) so far; -inf: no hypothesis
@@ -51,10 +55,10 @@ class SearchState:
 
     @staticmethod
     def start(
-        decoder: InsertionDecoder, source: SourceStates, width: int, constraints: Constraints
+        stepper: Stepper, source: SourceStates, width: int, constraints: Constraints
     ) -> "SearchState":
         """Return one empty hypothesis per example, and `width - 1` that do not exist yet."""
-        cache, states, reading = Stepper(decoder).start(source, width)
+        cache, states, reading = stepper.start(source, width)
         batch, device = source.mask.shape[0], source.mask.device
         scores = torch.full((batch, width), -torch.inf, device=device)
         scores[:, 0] = 0.0
@@ -70,8 +74,8 @@ class SearchState:
             constraints=constraints,
         )
 
-    def advance(self, decoder: InsertionDecoder, choice: Choice) -> "SearchState":
-        """Return the state after every hypothesis took its step; the cache is extended in place."""
+    def advance(self, choice: Choice) -> "SearchState":
+        """Return the state after every hypothesis took its step, the new tokens not yet run."""
         parents = choice.parents
         was_closed = self.closed.gather(1, parents)
         history = History(
@@ -85,12 +89,10 @@ class SearchState:
             )
         )
         gain = (choice.token_scores + choice.slot_scores).masked_fill(was_closed, 0.0)
-        reading, places = self._insert(parents, choice.slots)
-        states = Stepper(decoder).write(self.cache, choice.words, reading, places)
         return SearchState(
             self.cache,
-            states,
-            reading,
+            self.states,
+            self._insert(parents, choice.slots),
             history,
             self.scores.gather(1, parents) + gain,
             self.lengths.gather(1, parents) + (~was_closed).long(),
@@ -100,15 +102,21 @@ class SearchState:
 
     def _insert(
         self, parents: Int[Tensor, "batch width"], slots: Int[Tensor, "batch width"]
-    ) -> tuple[Int[Tensor, "batch width more"], Int[Tensor, "batch width"]]:
-        """Return the readings with a new pool entry in the chosen slots, and its places."""
+    ) -> Int[Tensor, "batch width more"]:
+        """Return the readings with a new pool entry in the chosen slots."""
         reading = self.reading.gather(1, parents.unsqueeze(-1).expand_as(self.reading))
         places = slots + 1  # START stands before slot 0
         index = torch.arange(reading.shape[-1] + 1, device=slots.device)
         shifted = (index - (index > places.unsqueeze(-1)).long()).clamp(max=reading.shape[-1] - 1)
         entries = torch.arange(slots.shape[1], device=slots.device) + self.cache.used
         is_new = index == places.unsqueeze(-1)
-        return torch.where(is_new, entries.unsqueeze(-1), reading.gather(-1, shifted)), places
+        return torch.where(is_new, entries.unsqueeze(-1), reading.gather(-1, shifted))
+
+    def write(self, stepper: Stepper) -> "SearchState":
+        """Return the state with the last step's tokens run; the cache is extended in place."""
+        words, slots = self.history.words[..., -1], self.history.slots[..., -1]
+        states = stepper.write(self.cache, words, self.reading, slots + 1)
+        return replace(self, states=states)
 
     def select(self, rows: Int[Tensor, " rows"]) -> "SearchState":
         """Return the state of some examples of the batch."""

@@ -1,0 +1,43 @@
+"""Options that name a user's own files, as settings of an experiment."""
+
+import json
+from pathlib import Path
+
+from voi.errors import ConfigError
+
+
+def data_settings(
+    data: Path | None,
+    source: Path | None,
+    target: Path | None,
+    valid: Path | None,
+    test: Path | None,
+) -> list[str]:
+    """Return `data.options...` settings for --data, or for --source and --target."""
+    if data is not None and (source or target):
+        raise ConfigError("give either --data or --source and --target, not both")
+    if data is None and not (source and target):
+        if source or target or valid or test:
+            raise ConfigError("--valid and --test need --data, or --source together with --target")
+        return []
+    options: dict[str, str] = {}
+    if data is not None:
+        options["folder" if data.is_dir() else "train"] = str(data)
+    elif source is not None and target is not None:
+        options |= _parallel(source, target)
+    options |= {name: str(p) for name, p in (("valid", valid), ("test", test)) if p is not None}
+    return [f"data.options.{name}={json.dumps(value)}" for name, value in options.items()]
+
+
+def _parallel(source: Path, target: Path) -> dict[str, str]:
+    """Return the common stem and the two suffixes of parallel files."""
+    if source.with_suffix("") != target.with_suffix("") or source.suffix == target.suffix:
+        raise ConfigError(
+            f"parallel files must differ in their suffix alone, as in train.ro and train.en, got "
+            f"{source} and {target}"
+        )
+    return {
+        "train": str(source.with_suffix("")),
+        "source_suffix": source.suffix.removeprefix("."),
+        "target_suffix": target.suffix.removeprefix("."),
+    }

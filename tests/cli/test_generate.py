@@ -1,0 +1,91 @@
+"""`voi generate`: lines in, targets out, in order."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from small_runs import call, tiny_trainer
+from voi.analysis import from_record
+
+SOURCES = ["from-left a b c", "from-right c c a", "from-left b b b"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    tiny_trainer(folder).run()
+    return folder
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "sources.txt"
+    path.write_text("".join(f"{source}\n" for source in SOURCES))
+    return path
+
+
+def test_one_line_per_source_from_file_and_pipe(run, lines, monkeypatch, capsys):
+    assert call(monkeypatch, "generate", run, lines) == 0
+    from_file = capsys.readouterr().out
+    assert len(from_file.splitlines()) == len(SOURCES)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines.read_text()))
+    assert call(monkeypatch, "generate", run) == 0
+    assert capsys.readouterr().out == from_file
+
+
+def test_json_is_the_trace_format(run, lines, monkeypatch, capsys):
+    assert call(monkeypatch, "generate", run, lines, "--json", "--beam", 3, "--nbest", 2) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    traces = [from_record(record) for record in records]
+    assert [trace.source for trace in traces] == [s for s in SOURCES for _ in range(2)]
+    assert all(trace.score is not None for trace in traces)
+
+
+def test_constraints_hold(run, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "gaps.txt"
+    path.write_text("".join(f"{source}\tB ___ A\n" for source in SOURCES))
+    assert call(monkeypatch, "generate", run, path, "--gaps", "--max-length", 6) == 0
+    for line in capsys.readouterr().out.splitlines():
+        words = line.split()
+        assert (words[0], words[-1]) == ("B", "A")
+        assert len(words) > 2
+    path.write_text("".join(f"{source}\n" for source in SOURCES))
+    options = ["--keywords", "A C", "--max-length", 6]
+    assert call(monkeypatch, "generate", run, path, *options) == 0
+    for line in capsys.readouterr().out.splitlines():
+        assert {"A", "C"} <= set(line.split())
+    assert call(monkeypatch, "generate", run, path, *options, "--in-order") == 0
+    for line in capsys.readouterr().out.splitlines():
+        words = line.split()
+        assert "C" in words[words.index("A") :]
+
+
+def test_prefix_sampling_and_trace(run, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "prefix.txt"
+    path.write_text(f"{SOURCES[0]}\tC B\n")
+    assert call(monkeypatch, "generate", run, path, "--prefix", "--sample", 4) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith("C B") for line in lines)
+    assert call(monkeypatch, "generate", run, path, "--prefix", "--trace") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[1].split()[0] == "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("no tab here\n", ["--gaps"], "line 1: expected SOURCE<tab>TEXT"),
+        ("from-left a b c\tA zebra ___\n", ["--gaps"], "'zebra' cannot stand"),
+        ("from-left a b c\tA\n", ["--gaps"], "expected a text with ___"),
+        ("x\n", ["--gaps", "--prefix"], "give one of --gaps and --prefix"),
+        ("x\n", ["--keywords", "A B C A", "--max-length", "2"], "raise max_length"),
+    ],
+)
+def test_bad_input(run, tmp_path, monkeypatch, capsys, text, options, message):
+    path = tmp_path / "lines.txt"
+    path.write_text(text)
+    assert call(monkeypatch, "generate", run, path, *options) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,141 @@
+"""`voi train` as a user meets it: what it prints, and one line for what can be mended."""
+
+import json
+
+import pytest
+
+import voi
+from small_runs import call, settings_of
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def _error(capsys):
+    """Return the one line on standard error."""
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def test_trains_and_shows_what_was_learned(monkeypatch, capsys, tmp_path):
+    assert call(monkeypatch, "train", "chain", *settings_of()) == 0
+    out = capsys.readouterr().out
+    for words in ("test accuracy", "learned order", "best order", "run folder: runs/chain"):
+        assert words in out
+    model = voi.load("runs/chain")
+    assert isinstance(str(model.generate(["from-left a b c"])[0][0]), str)
+    assert call(monkeypatch, "train", "chain", *settings_of()) == 0
+    assert (tmp_path / "runs" / "chain-2").is_dir()
+
+
+def test_resumes(monkeypatch, capsys):
+    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=4")) == 0
+    assert call(monkeypatch, "train", "--resume", "run") == 0
+    assert "resuming run at step 4" in capsys.readouterr().out
+
+
+def test_dry_run_trains_nothing(monkeypatch, capsys, tmp_path):
+    assert call(monkeypatch, "train", "chain", "--dry-run", *settings_of()) == 0
+    out = capsys.readouterr().out
+    for words in (
+        '"batch_size": 8',
+        "parameters of the decoder",
+        "steps: main 12",
+        "memory: about",
+    ):
+        assert words in out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("order", ["l2r", "r2l", "common", "rare", "random", "tree"])
+def test_every_order_trains(monkeypatch, order, tmp_path):
+    settings = settings_of("training.steps=2")
+    assert call(monkeypatch, "train", "chain", "--order", order, *settings) == 0
+    stored = json.loads((tmp_path / "runs" / f"chain-{order}" / "experiment.json").read_text())
+    assert stored["order"]["kind"] == order
+    expected = 4 if order == "random" else 1
+    assert stored["training"]["phases"][0]["num_orders"] == expected
+
+
+def test_a_users_order_is_found_in_the_working_folder(monkeypatch, tmp_path):
+    text = "import torch\ndef backwards(batch):\n    n = batch.target.shape[1]\n"
+    text += "    return torch.arange(n).flip(0).expand(len(batch), n)\n"
+    (tmp_path / "my_orders.py").write_text(text)
+    settings = settings_of("training.steps=2", "training.num_orders=1")
+    assert call(monkeypatch, "train", "--order", "my_orders:backwards", *settings) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "chian"], 'unknown task "chian": did you mean "chain"?'),
+        (["train", "no.toml"], "no experiment file no.toml"),
+        (["train", "--set", "traning.steps=3"], 'unknown section "traning": did you mean'),
+        (["train", "--set", "decoder.widht=3"], 'did you mean "decoder.width"?'),
+        (["train", "--set", "training.num_orders=1"], "must be at least 2 for a learned order"),
+        (["train", "--order", "rnadom"], 'unknown order "rnadom": did you mean "random"?'),
+        (
+            ["train", "--set", "data.max_target_length=2"],
+            "are longer than data.max_target_length=2",
+        ),
+        (["train", "--resume", "nowhere"], "nothing to resume in nowhere"),
+        (["train", "--out", "/proc/voi"], "cannot write the run folder /proc/voi"),
+        (["train", "--data", "missing.tsv"], "missing.tsv"),
+        (["train", "--data", "empty.tsv"], "empty.tsv"),
+        (["train", "--data", "blank.tsv"], "blank.tsv"),
+        (["train", "--source", "a.ro"], "--source together with --target"),
+        (["generate", "nowhere"], "no model in nowhere"),
+        (["show", "nowhere", "x"], "no model in nowhere"),
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_one_line_and_exit_code_2(monkeypatch, capsys, tmp_path, arguments, message):
+    (tmp_path / "empty.tsv").write_text("")
+    (tmp_path / "blank.tsv").write_text("a source\tits target\nno target\t\n")
+    before = sorted(tmp_path.iterdir())
+    assert call(monkeypatch, *arguments) == 2
+    assert message in _error(capsys)
+    assert sorted(tmp_path.iterdir()) == before, "something was half-written"
+
+
+def test_debug_shows_the_traceback(monkeypatch):
+    with pytest.raises(voi.VoiError, match="did you mean"):
+        _call_debug(monkeypatch)
+
+
+def _call_debug(monkeypatch):
+    import sys
+
+    from voi.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["voi", "train", "chian", "--debug"])
+    main()
+
+
+def test_a_truncated_checkpoint_is_named(monkeypatch, capsys, tmp_path):
+    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 0
+    capsys.readouterr()
+    (path,) = (tmp_path / "run").rglob("networks.safetensors")
+    path.write_bytes(path.read_bytes()[:-100])
+    for arguments in (["train", "--resume", "run"], ["generate", "run"]):
+        assert call(monkeypatch, *arguments) == 2
+        assert "networks.safetensors is missing, truncated or changed" in _error(capsys)
+
+
+def test_your_own_pairs(monkeypatch, capsys, tmp_path):
+    lines = [f"number {i}\tvalue {i % 3} of {i % 5}\n" for i in range(40)]
+    (tmp_path / "train.tsv").write_text("".join(lines[:30]))
+    (tmp_path / "dev.tsv").write_text("".join(lines[30:]))
+    (tmp_path / "a.ro").write_text("".join(line.split("\t")[0] + "\n" for line in lines))
+    (tmp_path / "a.en").write_text("".join(line.split("\t")[1] for line in lines))
+    small = [*settings_of()[2:], "--set", "training.steps=2"]  # the first are options of chain
+    files = ["--data", "train.tsv", "--valid", "dev.tsv"]
+    assert call(monkeypatch, "data", "check", *files) == 0
+    assert "30" in capsys.readouterr().out
+    assert call(monkeypatch, "train", *files, *small) == 0
+    assert "valid accuracy" in capsys.readouterr().out
+    parallel = ["--source", "a.ro", "--target", "a.en", "--out", "parallel"]
+    assert call(monkeypatch, "train", *parallel, *small) == 0
