@@ -70,7 +70,7 @@ class DecoderConfig:
 class OrderConfig:
     """The order in which targets are written: learned, or one of the baselines."""
 
-    kind: str = "voi"  # voi, l2r, r2l, common, rare, random, tree, sao, or module:function
+    kind: str = "voi"  # voi, l2r, r2l, common, rare, random, tree, or module:function
     law: Law = "gumbel-matching"
     sampler: Literal["assignment", "sinkhorn"] = "assignment"  # sinkhorn: as in the paper
     positions: Positions = "xl"  # how the generator knows where a token stands

@@ -7,9 +7,9 @@ from itertools import permutations
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.distributions import Distribution
 
 from voi.batch import Batch
+from voi.distributions import OrderLaw
 from voi.networks import Networks
 
 EXACT_LENGTH = 6  # tokens; 720 orders
@@ -42,7 +42,8 @@ def likelihoods(
     """
     decoder = networks.decoder
     source = decoder.encode(batch)
-    proposal: Distribution = networks.orders(batch, source).proposal()
+    law: OrderLaw = networks.orders(batch, source)
+    proposal = law.proposal()
     orders = proposal.sample(torch.Size([num_samples]))
     joint = [decoder.step_log_probs(batch, part, source).joint for part in orders.split(chunk)]
     log_weights = torch.cat(joint).double() - proposal.log_prob(orders).double()  # [K, batch]

@@ -93,6 +93,13 @@ class Model:
         """
         sources = [sources] if isinstance(sources, str) else list(sources)
         options = self.experiment.search
+        beam = options.beam if beam is None else beam
+        if sample and merge:
+            raise DataError("merge adds up the orders found by a beam: give it without sample")
+        if not sample and nbest > beam:
+            raise DataError(
+                f"nbest must be at most the beam, got {nbest} and {beam}: widen the beam"
+            )
         rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
         results = []
         for start in range(0, len(sources), _EXAMPLES_AT_ONCE):
@@ -101,8 +108,8 @@ class Model:
             found = search(
                 self.networks.decoder,
                 self.networks.decoder.encode(batch),
-                beam=options.beam if beam is None else beam,
-                nbest=nbest if not merge else (options.beam if beam is None else beam),
+                beam=beam,
+                nbest=beam if merge else nbest,
                 length_penalty=options.length_penalty if length_penalty is None else length_penalty,
                 max_length=max_length or options.max_length,
                 sampling=sample,

@@ -20,7 +20,7 @@ def small(name, **options):
 
 
 def test_every_task_is_covered():
-    assert set(SMALL) == set(TASKS)
+    assert set(SMALL) == set(TASKS) - {"files"}  # which has tests of its own
 
 
 @pytest.mark.parametrize("name", SMALL)

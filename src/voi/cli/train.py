@@ -17,6 +17,7 @@ from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
 from voi.cli.own_data import data_settings
 from voi.data.tasks import make_task, split_names
+from voi.errors import ConfigError
 from voi.evaluate import validate
 from voi.memory import training_memory
 from voi.model import load
@@ -65,6 +66,10 @@ def train(
     """
     console = Console(soft_wrap=True)
     if resume is not None:
+        if task or order or settings or out or data or source:
+            raise ConfigError(
+                "--resume goes on with a run as it was started: give it alone, or start a new run"
+            )
         with Watch(console) as watch:
             trainer = runs.resume(resume, watch)
             console.print(f"resuming {resume} at step {trainer.progress.step:,}")

@@ -30,6 +30,7 @@ class Cache:
     keys: list[Float[Tensor, "batch h capacity dh"]]
     values: list[Float[Tensor, "batch h capacity dh"]]
     slot_keys: Float[Tensor, "batch 2 capacity d"]
+    slot_word_keys: Float[Tensor, "batch 2 capacity d"]  # the same, to be met by a word's vector
     used: int = 0
 
     @property
@@ -45,6 +46,7 @@ class Cache:
             keys=[x[rows] for x in self.keys],
             values=[x[rows] for x in self.values],
             slot_keys=self.slot_keys[rows],
+            slot_word_keys=self.slot_word_keys[rows],
         )
 
     def make_room(self, count: int) -> None:
@@ -52,6 +54,7 @@ class Cache:
         while self.used + count > self.capacity:
             self.keys = [F.pad(x, (0, 0, 0, self.capacity)) for x in self.keys]
             self.values = [F.pad(x, (0, 0, 0, self.capacity)) for x in self.values]
+            self.slot_word_keys = F.pad(self.slot_word_keys, (0, 0, 0, self.capacity))
             self.slot_keys = F.pad(self.slot_keys, (0, 0, 0, self.capacity))
 
 
@@ -85,10 +88,11 @@ class Stepper:
         blank = source.states.new_zeros
         shape = (batch, c.heads, capacity * width, c.width // c.heads)
         cache = Cache(
-            [block.cross.memory(source.states) for block in self.decoder.blocks],
+            [block.cross.memory(source.states) for block in self.blocks],
             source.mask,
             [blank(shape) for _ in self.blocks],
             [blank(shape) for _ in self.blocks],
+            blank(batch, 2, capacity * width, c.width),
             blank(batch, 2, capacity * width, c.width),
         )
         words = source.mask.new_full((batch, 1), START, dtype=torch.long)
@@ -118,7 +122,9 @@ class Stepper:
             x = self._block(block, layer, x, cache, first, sight)
         states = self.decoder.norm(x)
         if self.slots is not None:
-            cache.slot_keys[:, :, first : cache.used] = self.slots.keys(states)
+            keys = self.slots.keys(states)
+            cache.slot_keys[:, :, first : cache.used] = keys
+            cache.slot_word_keys[:, :, first : cache.used] = self.slots.word_keys(keys)
         return states
 
     def _sight(
@@ -182,11 +188,14 @@ class Stepper:
             last = torch.zeros(shape, device=words.device)
             last[..., :-1] = -math.inf
             return last
+        keys, word_keys = (
+            part[:, :, : cache.used].flatten(1, 2).transpose(-1, -2)  # [batch, d, 2 used]
+            for part in (cache.slot_keys, cache.slot_word_keys)
+        )
         vectors = self.decoder.word_vectors(words)
-        queries = self.slots.queries(states.unsqueeze(2), vectors)
-        keys = cache.slot_keys[:, :, : cache.used].flatten(1, 2)
-        logits = queries.flatten(1, 2) @ keys.transpose(-1, -2)  # [batch, width choices, 2 used]
-        logits = logits.float().unflatten(1, words.shape[1:])
+        by_word = (vectors.flatten(1, 2) @ word_keys).unflatten(1, words.shape[1:])
+        by_state = (self.slots.state(states) @ keys).unsqueeze(2)
+        logits = (by_state + by_word).float() * self.slots.scale  # [batch, width, choices, 2 used]
         index = reading.unsqueeze(2).expand(-1, -1, words.shape[2], -1)
         right_of, left_of = (part.gather(-1, index) for part in logits.chunk(2, dim=-1))
         total = torch.cat([right_of, left_of], dim=-1).logsumexp(-1, keepdim=True)

@@ -56,38 +56,53 @@ def _precise(x: Tensor) -> Tensor:
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-class _ChosenWord(torch.autograd.Function):
-    """Logit of the chosen word and log partition; one chunk of logits lives at a time.
+class _Exponentials(NamedTuple):
+    """exp(logits - highest) and its sum over the words."""
 
-    Where all logits fit into one chunk they are kept for the backward pass and overwritten there;
-    else each chunk is computed again.
+    scaled: Float[Tensor, "words v"]
+    total: Float[Tensor, "words 1"]
+    highest: Float[Tensor, "words 1"]
+
+
+def _exponentials(logits: Float[Tensor, "words v"]) -> _Exponentials:
+    """Return exponentials in place of the logits: no second matrix is made in float32."""
+    highest = logits.amax(-1, keepdim=True)
+    scaled = _precise(logits).sub_(highest).exp_()
+    return _Exponentials(scaled.to(logits.dtype), scaled.sum(-1, keepdim=True), _precise(highest))
+
+
+class _ChosenWord(torch.autograd.Function):
+    """Logit of the chosen word and log partition; one chunk of [words, v] lives at a time.
+
+    Where one chunk holds all words, its exponentials are kept for the backward pass and overwritten
+    there; else each chunk is computed again.
     """
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
         size = max(1, _CHUNK // weight.shape[0])
-        chosen, partition, logits = [], [], hidden.new_empty(0)
+        chosen, partition, powers = [], [], None
         for rows, targets in zip(hidden.split(size), words.split(size), strict=True):
             logits = word_logits(rows, weight)
             chosen.append(_precise(logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)))
-            partition.append(_precise(logits).logsumexp(-1))
-        log_partition = torch.cat(partition) if partition else hidden.new_empty(0)
-        ctx.save_for_backward(hidden, weight, words, log_partition)
-        ctx.size = size
-        ctx.logits = logits if len(partition) == 1 else None
-        return (torch.cat(chosen) if chosen else hidden.new_empty(0)), log_partition
+            powers = _exponentials(logits)
+            partition.append((powers.highest + powers.total.log()).squeeze(-1))
+        ctx.save_for_backward(hidden, weight, words)
+        ctx.size, ctx.kept = size, powers if len(partition) == 1 else None
+        none = hidden.new_empty(0)
+        return (torch.cat(chosen), torch.cat(partition)) if partition else (none, none)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
-        hidden, weight, words, log_partition = ctx.saved_tensors
+        hidden, weight, words = ctx.saved_tensors
         grad_hidden = torch.empty_like(hidden)
         grad_weight = torch.zeros_like(weight)
         for start in range(0, len(words), ctx.size):
             part = slice(start, start + ctx.size)
-            logits = word_logits(hidden[part], weight) if ctx.logits is None else ctx.logits
-            ctx.logits = None
-            grad = logits.sub_(log_partition[part, None]).exp_().mul_(grads[1][part, None])
+            powers = ctx.kept or _exponentials(word_logits(hidden[part], weight))
+            ctx.kept = None
+            grad = powers.scaled.mul_(grads[1][part, None] / powers.total)
             grad.scatter_add_(1, words[part, None], grads[0][part, None].to(grad.dtype))
             grad_hidden[part] = grad @ weight
             grad_weight.addmm_(grad.t(), hidden[part])
@@ -112,8 +127,12 @@ class SlotHead(nn.Module):
         """Return the keys of the names "right of" (0) and "left of" (1) each written token."""
         return self.names(states).unflatten(-1, (2, -1)).transpose(1, 2)
 
+    def word_keys(self, keys: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows d"]:
+        """Return what a word's embedding e is compared with: e . word_keys(k) = word(e) . k."""
+        return keys @ self.word.weight
+
     def queries(
-        self, states: Float[Tensor, "*#rows d"], words: Float[Tensor, "*rows d"]
+        self, states: Float[Tensor, "*rows d"], words: Float[Tensor, "*rows d"]
     ) -> Float[Tensor, "*rows d"]:
         """Return queries from the state before a word is written and the word's embedding."""
         return (self.state(states) + self.word(words)) * self.scale

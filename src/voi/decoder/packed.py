@@ -25,13 +25,14 @@ class PackedLinear(nn.Module):
 
     def __init__(self, owner: nn.Linear | nn.Embedding, bias: Tensor | None = None):
         super().__init__()
-        self.weight, self.bias = _packed_weight(owner), bias
+        self.weight, self.bias = owner.weight.detach(), bias
+        self.layout = _layout(owner)
 
     def forward(self, x: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows out"]:
-        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
+        return torch.ops.mkldnn._linear_pointwise(x, self.layout, self.bias, "none", [], "")
 
 
-def _packed_weight(owner: nn.Linear | nn.Embedding) -> Tensor:
+def _layout(owner: nn.Linear | nn.Embedding) -> Tensor:
     """Return the weight in its new layout, made again only where it changed since."""
     weight = owner.weight.detach()
     stamp = (weight.data_ptr(), owner.weight._version)

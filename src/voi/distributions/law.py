@@ -75,6 +75,10 @@ class OrderLaw(Distribution):
         """
         return self.log_prob(value)
 
+    def proposal(self) -> "OrderLaw":
+        """Return a law near this one whose samples and density agree, for importance weights."""
+        return self
+
     def _broadcast(self, value: Tensor) -> Tensor:
         """Check a value and give it all batch dimensions."""
         if self._validate_args:

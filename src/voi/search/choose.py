@@ -44,10 +44,10 @@ class BestPairs:
             best, ids = bounds.topk(min(count + 1, words.shape[-1]), dim=-1)
             pairs = _pairs(stepper, state, words, ids[..., :count])
             choice, worst = self._best(state, pairs)
-            is_all = count >= words.shape[-1]
-            if is_all or bool((best[..., -1].amax(-1) <= worst).all()):
+            if bool((best[..., count:] <= worst[:, None, None]).all()):
                 return choice
-            count = min(4 * count, words.shape[-1])
+            needed = int((bounds > worst[:, None, None]).sum(-1).max())
+            count = min(4 * count, needed)
 
     def _best(self, state: SearchState, pairs: "_Pairs") -> tuple[Choice, Float[Tensor, " batch"]]:
         """Return the choice and the raw score that a left-out pair would have to beat."""

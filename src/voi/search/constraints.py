@@ -64,6 +64,7 @@ class Constraints:
     open: Bool[Tensor, "batch width slots"]
     gaps: Bool[Tensor, "batch width slots"]
     missing: Bool[Tensor, "batch width r"]
+    is_free: bool  # no example has a rule: there is nothing but the maximal length
     step: int = field(default=0)
 
     @staticmethod
@@ -88,6 +89,7 @@ class Constraints:
             open=is_free & given_open[:, None, :1],
             gaps=is_free & given_gaps[:, None, :1],
             missing=(required >= 0).unsqueeze(1).repeat(1, width, 1),
+            is_free=all(rule == Rules() for rule in rules),
         )
 
     def select(self, rows: Int[Tensor, " rows"]) -> "Constraints":
@@ -110,6 +112,8 @@ class Constraints:
 
     def allow_words(self, log_probs: Tensor) -> Tensor:
         """Return log-probabilities [batch, width, v] with impossible words at -inf."""
+        if self.is_free and self.step < self.max_length:
+            return log_probs
         allowed = log_probs.clone()
         ends = self.owed == 0
         allowed[..., END] = allowed[..., END].where(ends, -math.inf)
@@ -136,6 +140,8 @@ class Constraints:
 
     def allow_slots(self, log_probs: Tensor, words: Int[Tensor, "batch width choices"]) -> Tensor:
         """Return log-probabilities [batch, width, choices, slots] with closed slots at -inf."""
+        if self.is_free:
+            return log_probs
         is_given = (self.step < self.num_given)[:, None, None]
         last = torch.zeros_like(self.open)
         last[..., -1] = True
@@ -154,6 +160,8 @@ class Constraints:
         slots: Int[Tensor, "batch width"],
     ) -> "Constraints":
         """Return the constraints after each hypothesis took a step from one of the old ones."""
+        if self.is_free:
+            return replace(self, step=self.step + 1)
         is_open, gaps, missing = (
             x.gather(1, parents.unsqueeze(-1).expand(-1, -1, x.shape[-1]))
             for x in (self.open, self.gaps, self.missing)

@@ -48,6 +48,6 @@ class Hypothesis:
             source=source,
             score=self.score,
             token_scores=self.token_scores or None,
-            slot_scores=self.slot_scores,
+            slot_scores=self.slot_scores if self.token_scores else None,
             reference=reference,
         )

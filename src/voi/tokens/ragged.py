@@ -40,7 +40,7 @@ class Ragged:
         return cls(made.values, made.offsets)
 
     @classmethod
-    def joined(cls, rows: Sequence[Shaped[np.ndarray, "length ..."]]) -> "Ragged":
+    def joined(cls, rows: Sequence[np.ndarray]) -> "Ragged":
         """Return rows that are arrays already; there must be at least one."""
         offsets = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
         return cls(np.concatenate(rows), offsets)

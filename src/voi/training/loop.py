@@ -220,8 +220,8 @@ class Trainer:
             examples = self.corpus.origin[rows.cpu().numpy()].tolist()
             raise TrainingError(
                 f"step {self.progress.step + 1}: loss {values[0]:g}, gradient norms {values[1]:g} "
-                f"and {values[2]:g}, on training examples {examples}; lower the learning rates or "
-                f"look at these examples, then continue with --resume"
+                f"and {values[2]:g}, on training examples {examples}; look at these examples, or "
+                f"start a new run with lower learning rates"
             )
 
     def _batches(self, phase: Phase) -> Iterator[Batch]:

@@ -73,6 +73,7 @@ class Update:
         norms = [0.0, 0.0]
         if decoder_learns:
             norms[0] = self.decoder_optimiser.step(self.phase.decoder_rate * factor)
+        self.decoder_optimiser.clear()  # what a shared encoder got from the generator's turn
         if orders_learn and self.uses_ppo:
             norms[1] = self._ppo(parts, factor, entropy_weight)
         elif orders_learn:

@@ -1,0 +1,87 @@
+"""log p(y | x) against enumeration."""
+
+import math
+
+import pytest
+import torch
+
+from small_models import text_batch
+from small_runs import tiny_experiment
+from voi.likelihood import EXACT_LENGTH, all_orders, likelihoods
+from voi.networks import Networks
+
+LAWS = ["gumbel-matching", "plackett-luce", "matrix-plackett-luce"]
+TARGETS = [[4, 5, 6, 4], [6, 6], [5]]
+SOURCES = [[4, 5], [6], [5, 5, 4]]
+
+
+def _networks(*settings, seed=0):
+    torch.manual_seed(seed)
+    networks = Networks(tiny_experiment(*settings), torch.arange(7)).eval()
+    with torch.no_grad():
+        for parameter in networks.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return networks
+
+
+def _enumerated(networks, row):
+    batch = text_batch([TARGETS[row]], [SOURCES[row]])
+    joint = networks.decoder.log_prob(batch, all_orders(len(TARGETS[row])))
+    return joint.double().logsumexp(0).item()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_exact_value_is_the_sum_over_all_orders(law):
+    networks = _networks(f"order.law={law}")
+    found = likelihoods(networks, text_batch(TARGETS, SOURCES), num_samples=4)
+    for row, likelihood in enumerate(found):
+        assert likelihood.exact == pytest.approx(_enumerated(networks, row), abs=1e-5)
+        assert float(likelihood) == likelihood.exact
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_bound_rises_to_the_exact_value(law):
+    networks = _networks(f"order.law={law}", seed=1)
+    torch.manual_seed(0)
+    batch = text_batch(TARGETS[:1] * 64, SOURCES[:1] * 64)
+    exact = _enumerated(networks, 0)
+    means = {}
+    for count in (1, 8, 512):
+        bounds = torch.tensor([one.bound for one in likelihoods(networks, batch, count)])
+        error = bounds.std().item() / math.sqrt(len(bounds))
+        assert bounds.mean().item() <= exact + 4 * error
+        means[count] = bounds.mean().item()
+    assert means[1] < means[8] < means[512]
+    assert means[512] == pytest.approx(exact, abs=0.05)
+
+
+def test_weights_average_to_the_probability():
+    """E[ p(y, z) / q(z) ] = p(y): within 4 standard errors, also under Gumbel-Matching."""
+    networks = _networks(seed=2)
+    torch.manual_seed(0)
+    (found,) = likelihoods(networks, text_batch(TARGETS[:1], SOURCES[:1]), 20_000, chunk=500)
+    relative = math.exp(found.bound - found.exact)
+    assert abs(relative - 1) < 4 * found.standard_error
+
+
+def test_elbo_is_never_above_the_bound():
+    networks = _networks(seed=3)
+    for found in likelihoods(networks, text_batch(TARGETS, SOURCES), 16):
+        assert found.elbo <= found.bound + 1e-9
+
+
+def test_a_fixed_order_gives_its_own_joint():
+    networks = _networks("order.kind=l2r", "training.num_orders=1")
+    batch = text_batch([[4, 5]], [[6]])
+    (found,) = likelihoods(networks, batch, 3)
+    expected = networks.decoder.log_prob(batch, torch.tensor([[[0, 1]]])).item()
+    assert found.bound == pytest.approx(expected, abs=1e-5)
+    assert found.bound <= found.exact
+
+
+def test_long_targets_have_no_exact_value():
+    networks = _networks()
+    target = [4] * (EXACT_LENGTH + 1)
+    (found,) = likelihoods(networks, text_batch([target], [[5]]), 4)
+    assert found.exact is None
+    assert float(found) == found.bound

@@ -1,0 +1,126 @@
+"""A model as users hold it: text in, hypotheses, orders and likelihoods out."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+import voi
+from small_runs import tiny_experiment, tiny_trainer
+from voi import checkpoint
+from voi.checkpoint import Checkpoint
+from voi.data import Example, Regions
+from voi.errors import CheckpointError, DataError
+from voi.model import Model
+from voi.networks import Networks
+from voi.tokens import build_codec
+
+SOURCES = ["from-left a b c", "from-right c c a"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    tiny_trainer(folder).run()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(run):
+    return voi.load(run)
+
+
+def test_hypotheses_tell_how_they_were_written(model):
+    for (best, *_), source in zip(model.generate(SOURCES, beam=3), SOURCES, strict=True):
+        assert str(best) == best.text == " ".join(best.tokens)
+        assert sorted(best.order) == list(range(len(best.tokens)))
+        if best.tokens:
+            assert best.trace[-1] == best.tokens
+        trace = best.to_trace(source)
+        assert (trace.order, trace.slots, trace.source) == (best.order, best.slots, source)
+
+
+def test_a_single_source_and_many(model):
+    alone = model.generate(SOURCES[0])
+    assert len(alone) == 1
+    many = model.generate(SOURCES * 20)
+    assert [h.text for (h,) in many[::2]] == [alone[0][0].text] * 20
+
+
+def test_nbest_and_merging(model):
+    plain = model.generate(SOURCES, beam=8, nbest=8)
+    merged = model.generate(SOURCES, beam=8, nbest=8, merge=True)
+    for hypotheses, groups in zip(plain, merged, strict=True):
+        assert len({h.text for h in groups}) == len(groups)
+        assert {h.text for h in groups} == {h.text for h in hypotheses}
+        for group in groups:
+            parts = [h.score for h in hypotheses if h.text == group.text]
+            total = torch.tensor(parts, dtype=torch.float64).logsumexp(0).item()
+            assert group.score == pytest.approx(total)
+
+
+def test_orders_of_given_targets(model):
+    order = model.infer_order(SOURCES[0], "A B C")
+    assert sorted(order) == [0, 1, 2]
+    drawn = model.infer_order(SOURCES[0], "A B C", samples=5)
+    assert len(drawn) == 5
+    assert all(sorted(one) == [0, 1, 2] for one in drawn)
+
+
+def test_likelihood(model):
+    found = model.log_likelihood(SOURCES[0], "A B C", samples=8)
+    assert found.elbo <= found.bound
+    assert found.exact is not None
+
+
+def test_shared_as_a_folder(model, tmp_path):
+    model.save_pretrained(tmp_path / "shared")
+    again = Model.from_pretrained(tmp_path / "shared")
+    assert again.generate(SOURCES) == model.generate(SOURCES)
+    assert not list((tmp_path / "shared").glob("state.*"))
+
+
+def test_what_cannot_be_loaded(tmp_path):
+    with pytest.raises(CheckpointError, match="no model in"):
+        voi.load(tmp_path)
+    with pytest.raises(CheckpointError, match="no folder no/such, and no model of that name"):
+        voi.load("no/such")
+
+
+def test_constraints_of_several_kinds(model):
+    with pytest.raises(DataError, match="give one of gaps, prefix and keywords"):
+        model.generate(SOURCES, gaps=["A ___"] * 2, prefix=["A"] * 2)
+    with pytest.raises(DataError, match="got 1 for 2 sources"):
+        model.generate(SOURCES, gaps=["A ___"])
+    for (found,) in model.generate(SOURCES, prefix=["C A"] * 2, max_length=6):
+        assert found.tokens[:2] == ("C", "A")
+
+
+def _untrained(examples, region_size=0):
+    """Return a model with random weights for some examples."""
+    experiment = tiny_experiment()
+    search = dataclasses.replace(experiment.search, max_length=5)
+    experiment = dataclasses.replace(experiment, search=search)
+    codec = build_codec({}, examples)
+    torch.manual_seed(0)
+    networks = Networks(experiment, torch.tensor(codec.vocabulary.counts), region_size).eval()
+    return Model(Checkpoint(experiment, codec, networks, region_size))
+
+
+def test_sources_of_every_kind(tmp_path):
+    rng = np.random.default_rng(0)
+    images = [
+        Regions(rng.random((n, 3), np.float32), rng.random((n, 4), np.float32)) for n in (2, 0, 4)
+    ]
+    of_images = _untrained([Example(images[0], "a red box")], region_size=3)
+    assert len(of_images.generate(images)) == 3
+    assert of_images.log_likelihood(images[1], "red box").exact is not None
+    of_nothing = _untrained([Example(None, "a red box")])
+    assert len(of_nothing.generate([None, None])) == 2
+    with pytest.raises(DataError, match="sources of one kind"):
+        of_images.generate([images[0], "text"])
+
+
+def test_the_best_checkpoint_is_loaded(run):
+    assert checkpoint.find(run) == checkpoint.pointed(run, "best")
