@@ -137,7 +137,7 @@ def browse(tmp_path):
     def load(path, place=""):
         profile = f"--user-data-dir={tmp_path / 'profile'}"
         command = [program, *FLAGS, profile, path.as_uri() + place]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
         return Page(done.stdout)
 
     return load

@@ -88,7 +88,7 @@ class Stepper:
         blank = source.states.new_zeros
         shape = (batch, c.heads, capacity * width, c.width // c.heads)
         cache = Cache(
-            [block.cross.memory(source.states) for block in self.blocks],
+            [block.cross.memory(source.states) for block in self.blocks],  # type: ignore[union-attr]
             source.mask,
             [blank(shape) for _ in self.blocks],
             [blank(shape) for _ in self.blocks],
