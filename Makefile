@@ -1,4 +1,4 @@
-# make demo   install voi and watch it learn an order (about 4 minutes after the install)
+# make demo   install voi and watch it learn an order (a few minutes after the install)
 # make check  install the development extras and run lint, types and tests
 PYTHON ?= python3
 VENV := .venv

@@ -22,7 +22,7 @@ from voi.data.tasks import make_task
 from voi.evaluate import validate
 from voi.tokens import build_corpus
 
-STEPS = {5: 1500, 6: 2500}
+STEPS = {5: 2500, 6: 3500}
 
 
 class Silent:

@@ -80,7 +80,7 @@ def test_resuming_after_kill_9_is_bitwise_the_same(tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([*command, *settings, "--out", str(whole)], check=True, **quiet)
     process = subprocess.Popen([*command, *settings, "--out", str(broken)], **quiet)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not (broken / "last.json").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)

@@ -29,13 +29,13 @@ class Cache:
     source_mask: Bool[Tensor, "batch m"]
     keys: list[Float[Tensor, "batch h capacity dh"]]
     values: list[Float[Tensor, "batch h capacity dh"]]
-    slot_keys: Float[Tensor, "batch 2 capacity d"]
-    slot_word_keys: Float[Tensor, "batch 2 capacity d"]  # the same, to be met by a word's vector
+    slot_keys: Float[Tensor, "batch capacity 2 d"]
+    slot_word_keys: Float[Tensor, "batch capacity 2 d"]  # the same, to be met by a word's vector
     used: int = 0
 
     @property
     def capacity(self) -> int:
-        return self.slot_keys.shape[2]
+        return self.slot_keys.shape[1]
 
     def select(self, rows: Int[Tensor, " rows"]) -> "Cache":
         """Return the cache of some examples of the batch."""
@@ -54,8 +54,9 @@ class Cache:
         while self.used + count > self.capacity:
             self.keys = [F.pad(x, (0, 0, 0, self.capacity)) for x in self.keys]
             self.values = [F.pad(x, (0, 0, 0, self.capacity)) for x in self.values]
-            self.slot_word_keys = F.pad(self.slot_word_keys, (0, 0, 0, self.capacity))
-            self.slot_keys = F.pad(self.slot_keys, (0, 0, 0, self.capacity))
+            more = (0, 0, 0, 0, 0, self.capacity)
+            self.slot_keys = F.pad(self.slot_keys, more)
+            self.slot_word_keys = F.pad(self.slot_word_keys, more)
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class Sight:
 class Stepper:
     """Runs a decoder one written token at a time, for `width` hypotheses of every example.
 
-    It holds large weights in a layout for few rows (voi.decoder.packed), which is kept for the next
-    one as long as the weights stay the same.
+    It holds a copy of large weights in a layout for few rows (voi.decoder.packed): when the weights
+    change, a new one is needed.
     """
 
     def __init__(self, decoder: InsertionDecoder):
@@ -92,8 +93,8 @@ class Stepper:
             source.mask,
             [blank(shape) for _ in self.blocks],
             [blank(shape) for _ in self.blocks],
-            blank(batch, 2, capacity * width, c.width),
-            blank(batch, 2, capacity * width, c.width),
+            blank(batch, capacity * width, 2, c.width),
+            blank(batch, capacity * width, 2, c.width),
         )
         words = source.mask.new_full((batch, 1), START, dtype=torch.long)
         reading = torch.zeros_like(words).unsqueeze(-1)
@@ -122,9 +123,9 @@ class Stepper:
             x = self._block(block, layer, x, cache, first, sight)
         states = self.decoder.norm(x)
         if self.slots is not None:
-            keys = self.slots.keys(states)
-            cache.slot_keys[:, :, first : cache.used] = keys
-            cache.slot_word_keys[:, :, first : cache.used] = self.slots.word_keys(keys)
+            keys = self.slots.keys(states).transpose(1, 2)
+            cache.slot_keys[:, first : cache.used] = keys
+            cache.slot_word_keys[:, first : cache.used] = self.slots.word_keys(keys)
         return states
 
     def _sight(
@@ -189,14 +190,16 @@ class Stepper:
             last[..., :-1] = -math.inf
             return last
         keys, word_keys = (
-            part[:, :, : cache.used].flatten(1, 2).transpose(-1, -2)  # [batch, d, 2 used]
+            part[:, : cache.used].flatten(1, 2).transpose(-1, -2)  # [batch, d, used 2]
             for part in (cache.slot_keys, cache.slot_word_keys)
         )
         vectors = self.decoder.word_vectors(words)
         by_word = (vectors.flatten(1, 2) @ word_keys).unflatten(1, words.shape[1:])
         by_state = (self.slots.state(states) @ keys).unsqueeze(2)
-        logits = (by_state + by_word).float() * self.slots.scale  # [batch, width, choices, 2 used]
+        logits = (by_state + by_word).float() * self.slots.scale  # [batch, width, choices, used 2]
         index = reading.unsqueeze(2).expand(-1, -1, words.shape[2], -1)
-        right_of, left_of = (part.gather(-1, index) for part in logits.chunk(2, dim=-1))
+        right_of, left_of = (
+            part.gather(-1, index) for part in logits.unflatten(-1, (-1, 2)).unbind(-1)
+        )
         total = torch.cat([right_of, left_of], dim=-1).logsumexp(-1, keepdim=True)
         return torch.logaddexp(right_of, left_of.roll(-1, dims=-1)) - total

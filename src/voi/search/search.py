@@ -43,7 +43,7 @@ class Found:
 
 @torch.no_grad()
 def search(
-    decoder: InsertionDecoder,
+    decoder: InsertionDecoder | Stepper,
     source: SourceStates,
     *,
     beam: int = 1,
@@ -57,34 +57,37 @@ def search(
 
     Beam search over (word, slot) pairs scored jointly; beam 1 is greedy. With `sampling` they are
     drawn instead, and come in the order drawn. Every hypothesis ends with END, which `max_length`
-    enforces, and its score is log p(y, z | x) of the model.
+    enforces, and its score is log p(y, z | x) of the model. A `Stepper` of the decoder serves many
+    searches, as long as the weights stay the same.
     """
-    batch, device = source.mask.shape[0], source.mask.device
-    width = sampling.num_samples if sampling else beam
-    if nbest > width:
-        raise ValueError(f"nbest must be at most the beam, got {nbest} and {width}")
-    constraints = Constraints.start(rules or [Rules()] * batch, width, max_length, device)
-    stepper = Stepper(decoder)
-    state = SearchState.start(stepper, source, width, constraints)
+    if not sampling and nbest > beam:
+        raise ValueError(f"nbest must be at most the beam, got {nbest} and {beam}")
+    num_examples, device = source.mask.shape[0], source.mask.device
+    copies = sampling.num_samples if sampling else 1  # each drawn on its own, as one more example
+    batch, width = num_examples * copies, 1 if sampling else beam
+    rows = torch.arange(batch, device=device)  # the examples that `state` holds
+    all_rules = [rule for rule in rules or [Rules()] * num_examples for _ in range(copies)]
+    constraints = Constraints.start(all_rules, width, max_length, device)
+    stepper = decoder if isinstance(decoder, Stepper) else Stepper(decoder)
+    state = SearchState.start(stepper, source.select(rows // copies), width, constraints)
     choose: Chooser = BestPairs(length_penalty)
     if sampling:
         generator = torch.Generator(device).manual_seed(sampling.seed)
         choose = ByChance(generator, sampling.temperature, sampling.top_p)
-        state.scores.zero_()
     found: dict[int, list[Found]] = {}
-    rows = torch.arange(batch, device=device)  # the examples that `state` holds
     while len(found) < batch:
         state = state.advance(choose(stepper, state))
-        done = _is_done(state, width if sampling else nbest, length_penalty)
+        done = _is_done(state, nbest, length_penalty)
         for i, (row, is_done) in enumerate(zip(rows.tolist(), done.tolist(), strict=True)):
             if is_done and row not in found:
-                found[row] = _collect(state, i, length_penalty, is_ranked=not sampling)
+                found[row] = _collect(state, i, length_penalty)[:nbest]
         if 2 * (batch - len(found)) < len(rows):  # more than half are done: go on without them
             keep = (~done).nonzero().flatten()
             state, rows = state.select(keep), rows[keep]
         if len(rows):
             state = state.write(stepper)
-    return [found[i] if sampling else found[i][:nbest] for i in range(batch)]
+    grouped = [range(i * copies, (i + 1) * copies) for i in range(num_examples)]
+    return [[one for row in group for one in found[row]] for group in grouped]
 
 
 def _is_done(state: SearchState, nbest: int, penalty: float) -> Bool[Tensor, " batch"]:
@@ -99,12 +102,11 @@ def _is_done(state: SearchState, nbest: int, penalty: float) -> Bool[Tensor, " b
     return (hope.amax(1) <= nth) | (hope.amax(1) == -torch.inf)
 
 
-def _collect(state: SearchState, row: int, penalty: float, *, is_ranked: bool) -> list[Found]:
-    """Return the closed hypotheses of one example."""
+def _collect(state: SearchState, row: int, penalty: float) -> list[Found]:
+    """Return the closed hypotheses of one example, best first."""
     kept = (state.closed[row] & state.scores[row].isfinite()).nonzero().flatten()
-    if is_ranked:
-        final = penalized(state.scores[row, kept], state.lengths[row, kept], penalty)
-        kept = kept[final.argsort(descending=True, stable=True)]
+    final = penalized(state.scores[row, kept], state.lengths[row, kept], penalty)
+    kept = kept[final.argsort(descending=True, stable=True)]
     return [_found(state, row, i) for i in kept.tolist()]
 
 
