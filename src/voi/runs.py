@@ -78,6 +78,7 @@ def first(examples: Sequence[Example], count: int) -> Sequence[Example]:
 
 def start(prepared: Prepared, run: Path, watcher: Watcher) -> Trainer:
     """Return the trainer of a new run, its folder made."""
+    networks = prepared.networks()  # what cannot be built leaves no folder behind
     try:
         run.mkdir(parents=True, exist_ok=True)
         if any(run.iterdir()):
@@ -94,7 +95,7 @@ def start(prepared: Prepared, run: Path, watcher: Watcher) -> Trainer:
             f"cannot write the run folder {run}: {error.strerror or error}; choose another with "
             f"--out"
         ) from error
-    return _trainer(prepared, prepared.networks(), run, watcher)
+    return _trainer(prepared, networks, run, watcher)
 
 
 def resume(run: Path, watcher: Watcher) -> Trainer:

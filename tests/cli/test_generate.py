@@ -1,6 +1,5 @@
 """`voi generate`: lines in, targets out, in order."""
 
-import io
 import json
 import sys
 
@@ -30,8 +29,9 @@ def test_one_line_per_source_from_file_and_pipe(run, lines, monkeypatch, capsys)
     assert call(monkeypatch, "generate", run, lines) == 0
     from_file = capsys.readouterr().out
     assert len(from_file.splitlines()) == len(SOURCES)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines.read_bytes())))
-    assert call(monkeypatch, "generate", run) == 0
+    with lines.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert call(monkeypatch, "generate", run) == 0
     assert capsys.readouterr().out == from_file
 
 

@@ -75,7 +75,7 @@ def _log(run):
 
 def test_resuming_after_kill_9_is_bitwise_the_same(tmp_path):
     settings = settings_of("training.steps=40", "training.checkpoint_every=5")
-    command = [sys.executable, "-c", "from voi.cli import main; main()", "train", "chain"]
+    command = [sys.executable, "-c", "from voi.cli import main; main()", "train"]
     quiet = {"stdout": subprocess.DEVNULL, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([*command, *settings, "--out", str(whole)], check=True, **quiet)
