@@ -26,6 +26,7 @@ from measure import (
 from voi.batch import Batch
 from voi.config import DecoderConfig
 from voi.decoder import InsertionDecoder
+from voi.decoder.cache import Stepper
 from voi.search import search
 from voi.tokens import END, PAD, START
 
@@ -64,10 +65,11 @@ def make_decoder() -> InsertionDecoder:
 def ours(beam: int, length: int = TARGET_LENGTH) -> Callable[[], None]:
     """Return what encodes the sources and writes `length` tokens, then END, for each."""
     decoder, batch = make_decoder(), source_batch()
+    stepper = Stepper(decoder)
 
     @torch.inference_mode()
     def run() -> None:
-        found = search(decoder, decoder.encode(batch), beam=beam, max_length=length)
+        found = search(stepper, decoder.encode(batch), beam=beam, max_length=length)
         assert all(len(best.words) == length for (best,) in found)
 
     return run

@@ -168,7 +168,7 @@ class CrossAttention(nn.Module):
 
     def __init__(self, width: int, heads: int):
         super().__init__()
-        self.heads = heads
+        self.heads, self.scale = heads, (width // heads) ** -0.5
         self.query = nn.Linear(width, width)
         self.key_value = nn.Linear(width, 2 * width)
         self.output = nn.Linear(width, width)
@@ -178,12 +178,16 @@ class CrossAttention(nn.Module):
         keys, values = (split_heads(x, self.heads) for x in self.key_value(source).chunk(2, dim=-1))
         return Memory(keys, values)
 
+    def queries(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "b h n dh"]:
+        """Return queries, scaled by 1 / sqrt(d_head)."""
+        return split_heads(self.query(x), self.heads) * self.scale
+
     def forward(
         self, x: Float[Tensor, "rows n d"], memory: Memory, mask: Bool[Tensor, "batch m"]
     ) -> Float[Tensor, "rows n d"]:
         folded = x.reshape(mask.shape[0], -1, x.shape[-1])  # rows of one source side by side
-        q = split_heads(self.query(folded), self.heads)
-        mixed = F.scaled_dot_product_attention(q, *memory, mask[:, None, None, :])
+        visible = mask[:, None, None, :]
+        mixed = F.scaled_dot_product_attention(self.queries(folded), *memory, visible, scale=1.0)
         return self.output(merge_heads(mixed)).view_as(x)
 
 
@@ -232,16 +236,6 @@ class Block(nn.Module):
         x = x + self.dropout(self.attention(self.norms["attention"](x), visible, relation))
         if self.positional is not None:
             x = x + self.dropout(self.positional(self.norms["positional"](x), visible))
-        return self.after_attention(x, memory, source_mask)
-
-    def after_attention(
-        self,
-        x: Float[Tensor, "rows n d"],
-        memory: Memory | None,
-        source_mask: Bool[Tensor, "batch m"] | None,
-    ) -> Float[Tensor, "rows n d"]:
-        """Return the block's output from the residual stream after self-attention."""
         if self.cross is not None:
-            attended = self.cross(self.norms["cross"](x), memory, source_mask)
-            x = x + self.dropout(attended)
+            x = x + self.dropout(self.cross(self.norms["cross"](x), memory, source_mask))
         return x + self.dropout(self.feed_forward(self.norms["feed_forward"](x)))

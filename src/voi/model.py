@@ -13,6 +13,7 @@ from voi.batch import Batch, collate
 from voi.checkpoint import Checkpoint
 from voi.config import DataConfig, Experiment
 from voi.data import Example, Regions, Source
+from voi.decoder.cache import Stepper
 from voi.errors import CheckpointError, DataError
 from voi.likelihood import Likelihood, likelihoods
 from voi.search import (
@@ -101,12 +102,12 @@ class Model:
                 f"nbest must be at most the beam, got {nbest} and {beam}: widen the beam"
             )
         rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
-        results = []
+        stepper, results = Stepper(self.networks.decoder), []
         for start in range(0, len(sources), _EXAMPLES_AT_ONCE):
             part = slice(start, start + _EXAMPLES_AT_ONCE)
             batch = self._sources(sources[part])
             found = search(
-                self.networks.decoder,
+                stepper,
                 self.networks.decoder.encode(batch),
                 beam=beam,
                 nbest=beam if merge else nbest,

@@ -1,7 +1,7 @@
 """Search against enumeration, teacher forcing and a naive greedy loop."""
 
 import math
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import pytest
 import torch
@@ -127,7 +127,7 @@ def test_wider_beams_score_higher_on_average():
     for beam in (1, 2, 4, 8):
         results = search(decoder, _source(decoder, sources), beam=beam, max_length=6)
         means.append(sum(found[0].score for found in results) / len(results))
-    assert means == sorted(means)
+    assert all(wide >= narrow - 1e-6 for narrow, wide in pairwise(means))
 
 
 def test_samples_follow_the_model():

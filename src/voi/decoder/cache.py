@@ -9,9 +9,8 @@ import math
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
 
 from voi.decoder.heads import producible
 from voi.decoder.insertion import InsertionDecoder
@@ -26,7 +25,7 @@ class Cache:
     """Keys and values of source and pool, per layer; `used` entries of the pool are filled."""
 
     memories: list[Memory]
-    source_mask: Bool[Tensor, "batch m"]
+    source_bias: Float[Tensor, "batch 1 1 m"]  # 0 on the source, -inf on its padding
     keys: list[Float[Tensor, "batch h capacity dh"]]
     values: list[Float[Tensor, "batch h capacity dh"]]
     slot_keys: Float[Tensor, "batch capacity 2 d"]
@@ -42,7 +41,7 @@ class Cache:
         return replace(
             self,
             memories=[Memory(m.keys[rows], m.values[rows]) for m in self.memories],
-            source_mask=self.source_mask[rows],
+            source_bias=self.source_bias[rows],
             keys=[x[rows] for x in self.keys],
             values=[x[rows] for x in self.values],
             slot_keys=self.slot_keys[rows],
@@ -52,11 +51,28 @@ class Cache:
     def make_room(self, count: int) -> None:
         """Let `count` more entries fit; capacity doubles, so entries are rarely moved."""
         while self.used + count > self.capacity:
-            self.keys = [F.pad(x, (0, 0, 0, self.capacity)) for x in self.keys]
-            self.values = [F.pad(x, (0, 0, 0, self.capacity)) for x in self.values]
-            more = (0, 0, 0, 0, 0, self.capacity)
-            self.slot_keys = F.pad(self.slot_keys, more)
-            self.slot_word_keys = F.pad(self.slot_word_keys, more)
+            self.keys = [_doubled(x, 2) for x in self.keys]
+            self.values = [_doubled(x, 2) for x in self.values]
+            self.slot_word_keys = _doubled(self.slot_word_keys, 1)
+            self.slot_keys = _doubled(self.slot_keys, 1)
+
+
+def _contiguous(memory: Memory) -> Memory:
+    return Memory(memory.keys.contiguous(), memory.values.contiguous())
+
+
+def _attended(
+    queries: Float[Tensor, "batch h width dh"],
+    keys: Float[Tensor, "batch h m dh"],
+    values: Float[Tensor, "batch h m dh"],
+    bias: Float[Tensor, "batch #h #width m"],
+) -> Float[Tensor, "batch h width dh"]:
+    """Return attention in its plainest form, which for few queries is faster than the fused one."""
+    return (queries @ keys.transpose(-1, -2)).add_(bias).softmax(-1) @ values
+
+
+def _doubled(entries: Tensor, dim: int) -> Tensor:
+    return torch.cat([entries, torch.empty_like(entries)], dim)
 
 
 @dataclass(frozen=True)
@@ -86,11 +102,13 @@ class Stepper:
     ) -> tuple[Cache, Float[Tensor, "batch width d"], Int[Tensor, "batch width 1"]]:
         """Return a cache that holds START, the states after it, and the hypotheses' readings."""
         c, batch = self.decoder.config, source.mask.shape[0]
-        blank = source.states.new_zeros
+        blank = source.states.new_empty
         shape = (batch, c.heads, capacity * width, c.width // c.heads)
         cache = Cache(
-            [block.cross.memory(source.states) for block in self.blocks],  # type: ignore[union-attr]
-            source.mask,
+            [_contiguous(block.cross.memory(source.states)) for block in self.blocks],  # type: ignore[union-attr]
+            torch.zeros_like(source.states[:, None, None, :, 0]).masked_fill(
+                ~source.mask[:, None, None], -math.inf
+            ),
             [blank(shape) for _ in self.blocks],
             [blank(shape) for _ in self.blocks],
             blank(batch, capacity * width, 2, c.width),
@@ -164,9 +182,12 @@ class Stepper:
             sign, itself = attention.bias.terms(q).chunk(2, dim=-1)  # [batch, h, width, 1] each
             bias = bias + sign * sight.relation + itself * sight.itself
         keys, values = (part[layer][:, :, : cache.used] for part in (cache.keys, cache.values))
-        mixed = F.scaled_dot_product_attention(q, keys, values, bias, scale=1.0)
-        x = x + attention.output(merge_heads(mixed))
-        return block.after_attention(x, cache.memories[layer], cache.source_mask)
+        x = x + attention.output(merge_heads(_attended(q, keys, values, bias)))
+        cross, memory = block.cross, cache.memories[layer]
+        assert cross is not None
+        q = cross.queries(block.norms["cross"](x))
+        x = x + cross.output(merge_heads(_attended(q, *memory, cache.source_bias)))
+        return x + block.feed_forward(block.norms["feed_forward"](x))
 
     def word_log_probs(self, states: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows v"]:
         """Return log p(next word) after the given states."""

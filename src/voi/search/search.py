@@ -41,7 +41,7 @@ class Found:
     score: float
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def search(
     decoder: InsertionDecoder | Stepper,
     source: SourceStates,
