@@ -19,8 +19,8 @@ import torch
 from voi import config, load, runs
 from voi.atomic import write_text
 from voi.data.tasks import make_task
-from voi.evaluate import validate
 from voi.tokens import build_corpus
+from voi.validation import validate
 
 STEPS = {5: 2500, 6: 3500}
 

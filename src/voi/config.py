@@ -70,11 +70,13 @@ class DecoderConfig:
 class OrderConfig:
     """The order in which targets are written: learned, or one of the baselines."""
 
-    kind: str = "voi"  # voi, l2r, r2l, common, rare, random, tree, or module:function
+    kind: str = "voi"  # voi, l2r, r2l, common, rare, random, tree, sao, or module:function
     law: Law = "gumbel-matching"
     sampler: Literal["assignment", "sinkhorn"] = "assignment"  # sinkhorn: as in the paper
     positions: Positions = "xl"  # how the generator knows where a token stands
     rows: Literal["step", "position"] = "step"  # what row t of the matrix is computed from
+    beam: int = 8  # sao: hypotheses of the search
+    weighting: Literal["best", "uniform", "softmax"] = "best"  # sao: how the orders found are drawn
     width: int = 64
     hidden: int = 256
     heads: int = 4
@@ -89,6 +91,7 @@ class OrderConfig:
             f"got {self.width} and {self.heads}",
         )
         _require(self.layers >= 1, f"order.layers must be at least 1, got {self.layers}")
+        _require(self.beam >= 1, f"order.beam must be at least 1, got {self.beam}")
         _require(0 <= self.dropout < 1, f"order.dropout must be in [0, 1), got {self.dropout}")
 
     @property
@@ -296,6 +299,25 @@ def _assign(table: Any, path: Sequence[str], value: Any, key: str) -> None:
     if not isinstance(table, dict):
         raise ConfigError(f"--set {key}: {'.'.join(parents)} has no fields")
     table[last] = value
+
+
+def with_pretraining(table: Mapping[str, Any], order: str) -> dict[str, Any]:
+    """Return the table with a fixed order in its first phase, or in half of its only one.
+
+    An order that is searched under the decoder needs a decoder that knows something.
+    """
+    result = _copy(table)
+    training = result.setdefault("training", {})
+    phases = training.get("phases", [{}])
+    if len(phases) == 1:
+        half = {
+            name: value / 2 if name == "epochs" else value // 2
+            for name in _EXCLUSIVE
+            if (value := phases[0].get(name, training.get(name)))
+        }
+        phases = [{**phases[0], **half, "name": "pretraining"}, {**phases[0], **half}]
+    training["phases"] = [{**phases[0], "order": order}, *phases[1:]]
+    return result
 
 
 def preset_names() -> list[str]:

@@ -16,6 +16,7 @@ from voi.data import Example, Regions, Source
 from voi.decoder.cache import Stepper
 from voi.errors import CheckpointError, DataError
 from voi.likelihood import Likelihood, likelihoods
+from voi.orders import search_orders
 from voi.search import (
     Found,
     Hypothesis,
@@ -167,14 +168,21 @@ class Model:
         )
 
     def infer_order(
-        self, source: Source, target: str, samples: int = 0
+        self, source: Source, target: str, samples: int = 0, *, beam: int = 0
     ) -> tuple[int, ...] | list[tuple[int, ...]]:
         """Return the order the model would write a target in: order[t] = i, position i at step t.
 
         It is the most likely one under q(z | x, y), or, with `samples`, a list of sampled ones.
+        With `beam` it is searched under the decoder instead (SAO).
         """
+        if beam and samples:
+            raise DataError("give samples of the orders' law or a beam to search with, not both")
         batch = self._batch(source, target)
         with torch.no_grad():
+            if beam:
+                return tuple(
+                    search_orders(self.networks.decoder, batch, beam=beam).orders[0, 0].tolist()
+                )
             q = self.networks.orders(batch, self.networks.decoder.encode(batch))
             if not samples:
                 return tuple(q.mode[0].tolist())

@@ -14,4 +14,5 @@ class Networks(nn.Module):
     def __init__(self, experiment: Experiment, counts: torch.Tensor, region_size: int = 0):
         super().__init__()
         self.decoder = InsertionDecoder(experiment.decoder, len(counts), region_size)
-        self.orders = make_orders(experiment.order.kind, experiment.order, counts, region_size)
+        order = experiment.order
+        self.orders = make_orders(order.kind, order, counts, self.decoder, region_size)

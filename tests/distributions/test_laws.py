@@ -7,6 +7,7 @@ from enumeration import all_orders
 from voi.distributions import (
     Delta,
     GumbelMatching,
+    Listed,
     MatrixPlackettLuce,
     PlackettLuce,
     Uniform,
@@ -19,6 +20,12 @@ def full(X):
     return torch.full(X.shape[:-2], X.shape[-1])
 
 
+def two_orders(X, n=None):
+    X, lengths = X.nan_to_num(), full(X) if n is None else n
+    both = torch.stack([assignment(X, lengths), assignment(-X, lengths)], dim=-2)
+    return Listed(both, torch.tensor([1.0, 0.0]).expand(*lengths.shape, 2), n)
+
+
 LAWS = {
     "gumbel-matching": GumbelMatching,
     "gumbel-matching-exact": lambda X, n=None: GumbelMatching(X, n, partition="exact"),
@@ -27,11 +34,12 @@ LAWS = {
     "matrix-plackett-luce": MatrixPlackettLuce,
     "uniform": lambda X, n=None: Uniform(full(X) if n is None else n, size=X.shape[-1]),
     "delta": lambda X, n=None: Delta(assignment(X.nan_to_num(), full(X) if n is None else n), n),
+    "listed": two_orders,
 }
-LEARNED = [name for name in LAWS if name not in ("uniform", "delta")]
+LEARNED = [name for name in LAWS if name not in ("uniform", "delta", "listed")]
 NORMALISED = [name for name in LAWS if name not in ("gumbel-matching", "gumbel-sinkhorn")]
-SAMPLED_AS_SCORED = ["plackett-luce", "matrix-plackett-luce", "uniform", "delta"]
-WITH_ENTROPY = ["gumbel-matching-exact", "uniform", "delta"]
+SAMPLED_AS_SCORED = ["plackett-luce", "matrix-plackett-luce", "uniform", "delta", "listed"]
+WITH_ENTROPY = ["gumbel-matching-exact", "uniform", "delta", "listed"]
 
 every_law = pytest.mark.parametrize("name", LAWS)
 
@@ -259,7 +267,11 @@ def test_orders_are_integers(name):
 @every_law
 @pytest.mark.parametrize("length", [-1, 4, 2.0])
 def test_lengths_fit_the_order(name, length):
-    make = LAWS[name] if name != "delta" else lambda X, n: Delta(torch.arange(3), n)
+    given = {
+        "delta": lambda X, n: Delta(torch.arange(3), n),
+        "listed": lambda X, n: Listed(torch.arange(3).expand(2, 3), torch.zeros(2), n),
+    }
+    make = given.get(name, LAWS[name])
     with pytest.raises(ValueError, match="lengths"):
         make(logits(3, 3), torch.tensor(length))
 

@@ -7,7 +7,7 @@ import types
 import pytest
 import torch
 
-from small_models import text_batch
+from small_models import text_batch, tiny_decoder
 from voi.analysis.reference import (
     common_order,
     l2r_order,
@@ -26,7 +26,9 @@ COUNTS = torch.tensor([0, 50, 0, 0, 9, 4, 2, 9])  # "a" and "the" are equally fr
 
 
 def law(kind, targets, counts=COUNTS, width=0):
-    return make_orders(kind, OrderConfig(), counts)(text_batch(targets, target_width=width))
+    return make_orders(kind, OrderConfig(), counts, tiny_decoder())(
+        text_batch(targets, target_width=width)
+    )
 
 
 EXAMPLES = [
@@ -103,13 +105,13 @@ def test_random_orders_are_uniform_and_fresh():
 def test_orders_of_targets_without_tokens():
     for kind in KINDS:
         if kind != "voi":
-            policy = make_orders(kind, OrderConfig(), COUNTS)
+            policy = make_orders(kind, OrderConfig(), COUNTS, tiny_decoder())
             assert policy(text_batch([[], []])).sample((2,)).shape == (2, 2, 0)
 
 
 def test_counts_are_kept_as_they_were():
     counts = COUNTS.clone()
-    policy = make_orders("rare", OrderConfig(), counts)
+    policy = make_orders("rare", OrderConfig(), counts, tiny_decoder())
     assert torch.equal(counts, COUNTS)
     assert policy.state_dict()["counts"][UNK] == 0
 
@@ -117,7 +119,7 @@ def test_counts_are_kept_as_they_were():
 @pytest.mark.parametrize("kind", ["l2rr", "random_order", "xyz"])
 def test_unknown_names(kind):
     with pytest.raises(ConfigError, match=f'unknown order "{kind}": (did you mean|known)'):
-        make_orders(kind, OrderConfig(), COUNTS)
+        make_orders(kind, OrderConfig(), COUNTS, tiny_decoder())
 
 
 def reversed_within_length(batch):
@@ -162,4 +164,4 @@ def test_user_function_with_a_wrong_return(user_module, name):
 )
 def test_user_function_that_is_not_there(user_module, name):
     with pytest.raises(ConfigError, match="module:function"):
-        make_orders(name, OrderConfig(), COUNTS)
+        make_orders(name, OrderConfig(), COUNTS, tiny_decoder())

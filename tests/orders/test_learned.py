@@ -182,7 +182,9 @@ def test_alignment():
 
 
 def test_built_by_name():
-    made = make_orders("voi", OrderConfig(width=8, heads=2), torch.zeros(9, dtype=torch.long), 3)
+    made = make_orders(
+        "voi", OrderConfig(width=8, heads=2), torch.zeros(9, dtype=torch.long), tiny_decoder(), 3
+    )
     assert isinstance(made, OrderGenerator)
     assert made.embedding.num_embeddings == 9
     assert made.source.regions is not None

@@ -18,7 +18,6 @@ from voi.cli.drawing import draw_steps, sentence
 from voi.cli.own_data import data_settings
 from voi.data.tasks import make_task, split_names
 from voi.errors import ConfigError
-from voi.evaluate import validate
 from voi.memory import training_memory
 from voi.model import load
 from voi.runs import Prepared
@@ -26,9 +25,10 @@ from voi.tables import to_table
 from voi.tokens import build_corpus
 from voi.training import Progress as TrainingProgress
 from voi.training import Trainer
+from voi.validation import validate
 
 SHOWN_EXAMPLES = 3
-DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree")  # all K orders would be the same
+DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree", "sao")  # all K orders would be alike
 
 
 @app.command()
@@ -44,7 +44,10 @@ def train(
     valid: Annotated[Path | None, typer.Option(help="Validation pairs.")] = None,
     test: Annotated[Path | None, typer.Option(help="Test pairs.")] = None,
     order: Annotated[
-        str, typer.Option(help="voi, l2r, r2l, common, rare, random, tree or module:function.")
+        str,
+        typer.Option(
+            help="voi, l2r, r2l, common, rare, random, tree, sao (after l2r) or module:function."
+        ),
     ] = "",
     settings: Annotated[
         list[str] | None,
@@ -89,12 +92,16 @@ def train(
 
 
 def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:
-    changes = list(settings)
+    table = config.load_table(task)
     if order:
-        changes.insert(0, f"order.kind={order}")
+        changes = [f"order.kind={order}"]
         if order in DETERMINISTIC:
-            changes.insert(0, "training.num_orders=1")
-    return config.experiment(config.override(config.load_table(task), changes))
+            changes.append("training.num_orders=1")
+        table = config.override(table, changes)
+    table = config.override(table, settings)
+    if order == "sao":
+        table = config.with_pretraining(table, "l2r")
+    return config.experiment(table)
 
 
 def _run_name(task: str, prepared: Prepared) -> str:

@@ -65,7 +65,7 @@ def _attended(
     queries: Float[Tensor, "batch h width dh"],
     keys: Float[Tensor, "batch h m dh"],
     values: Float[Tensor, "batch h m dh"],
-    bias: Float[Tensor, "batch #h #width m"],
+    bias: Float[Tensor, "#batch #h #width m"],
 ) -> Float[Tensor, "batch h width dh"]:
     """Return attention in its plainest form, which for few queries is faster than the fused one."""
     return (queries @ keys.transpose(-1, -2)).add_(bias).softmax(-1) @ values
@@ -210,17 +210,44 @@ class Stepper:
             last = torch.zeros(shape, device=words.device)
             last[..., :-1] = -math.inf
             return last
-        keys, word_keys = (
-            part[:, : cache.used].flatten(1, 2).transpose(-1, -2)  # [batch, d, used 2]
-            for part in (cache.slot_keys, cache.slot_word_keys)
-        )
-        vectors = self.decoder.word_vectors(words)
-        by_word = (vectors.flatten(1, 2) @ word_keys).unflatten(1, words.shape[1:])
-        by_state = (self.slots.state(states) @ keys).unsqueeze(2)
-        logits = (by_state + by_word).float() * self.slots.scale  # [batch, width, choices, used 2]
+        by_word = self.slot_logits_by_word(cache, words.flatten(1)).unflatten(1, words.shape[1:])
+        logits = self.slot_logits_by_state(cache, states).unsqueeze(2) + by_word
         index = reading.unsqueeze(2).expand(-1, -1, words.shape[2], -1)
         right_of, left_of = (
-            part.gather(-1, index) for part in logits.unflatten(-1, (-1, 2)).unbind(-1)
+            part.gather(-1, index)
+            for part in logits.unbind(-1)  # of [.., choices, used, 2]
         )
         total = torch.cat([right_of, left_of], dim=-1).logsumexp(-1, keepdim=True)
         return torch.logaddexp(right_of, left_of.roll(-1, dims=-1)) - total
+
+    def slot_logits_by_state(
+        self, cache: Cache, states: Float[Tensor, "batch width d"]
+    ) -> Float[Tensor, "batch width used 2"]:
+        """Return the part of the names' logits that the state before a step contributes."""
+        assert self.slots is not None
+        keys = cache.slot_keys[:, : cache.used].flatten(1, 2).transpose(-1, -2)
+        logits = (self.slots.state(states) @ keys).float() * self.slots.scale
+        return logits.unflatten(-1, (-1, 2))
+
+    def slot_logits_by_word(
+        self, cache: Cache, words: Int[Tensor, "batch choices"], first: int = 0
+    ) -> Float[Tensor, "batch choices used 2"]:
+        """Return the part that words contribute, at the pool entries from `first` on."""
+        assert self.slots is not None
+        keys = cache.slot_word_keys[:, first : cache.used].flatten(1, 2).transpose(-1, -2)
+        logits = (self.decoder.word_vectors(words) @ keys).float() * self.slots.scale
+        return logits.unflatten(-1, (-1, 2))
+
+
+def insert_entries(
+    reading: Int[Tensor, "batch width written"], places: Int[Tensor, "batch width"], first: int
+) -> Int[Tensor, "batch width more"]:
+    """Return readings in which a new pool entry of each hypothesis stands at its place.
+
+    The entries are numbered from `first` in the order of the hypotheses, as `Stepper.write` does.
+    """
+    index = torch.arange(reading.shape[-1] + 1, device=places.device)
+    shifted = (index - (index > places.unsqueeze(-1)).long()).clamp(max=reading.shape[-1] - 1)
+    entries = torch.arange(places.shape[1], device=places.device) + first
+    is_new = index == places.unsqueeze(-1)
+    return torch.where(is_new, entries.unsqueeze(-1), reading.gather(-1, shifted))

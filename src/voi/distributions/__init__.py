@@ -4,6 +4,7 @@ from voi.distributions.constraints import permutation
 from voi.distributions.fixed import Delta, Uniform
 from voi.distributions.gumbel_matching import GumbelMatching
 from voi.distributions.law import OrderLaw
+from voi.distributions.listed import Listed
 from voi.distributions.matrix_plackett_luce import MatrixPlackettLuce
 from voi.distributions.permanent import Bethe, log_permanent_bethe, log_permanent_exact
 from voi.distributions.plackett_luce import PlackettLuce
@@ -12,6 +13,7 @@ __all__ = [
     "Bethe",
     "Delta",
     "GumbelMatching",
+    "Listed",
     "MatrixPlackettLuce",
     "OrderLaw",
     "PlackettLuce",

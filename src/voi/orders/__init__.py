@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from voi.config import OrderConfig
+from voi.decoder import InsertionDecoder
 from voi.orders.fixed import (
     BalancedTree,
     ByFrequency,
@@ -13,22 +14,30 @@ from voi.orders.fixed import (
     UserOrder,
 )
 from voi.orders.learned import OrderGenerator
+from voi.orders.searched import SearchedOrder, search_orders
 from voi.tables import unknown_name
 
-KINDS = ("voi", "l2r", "r2l", "common", "rare", "random", "tree")
+KINDS = ("voi", "l2r", "r2l", "common", "rare", "random", "tree", "sao")
 
 
 def make_orders(
-    kind: str, config: OrderConfig, counts: torch.Tensor, region_size: int = 0
+    kind: str,
+    config: OrderConfig,
+    counts: torch.Tensor,
+    decoder: InsertionDecoder,
+    region_size: int = 0,
 ) -> nn.Module:
     """Return what answers a batch with a law over orders: (Batch, SourceStates) -> Distribution.
 
-    `counts [v]` are the frequencies of the training targets' tokens.
+    `counts [v]` are the frequencies of the training targets' tokens, `decoder` is what orders are
+    searched under.
     """
     if ":" in kind:
         return UserOrder(kind)
     if kind in ("common", "rare"):
         return ByFrequency(counts, common_first=kind == "common")
+    if kind == "sao":
+        return SearchedOrder(decoder, config.beam, config.weighting)
     if kind == "voi":
         return OrderGenerator(config, len(counts), region_size)
     plain = {"l2r": LeftToRight, "r2l": RightToLeft, "random": RandomOrder, "tree": BalancedTree}
@@ -37,4 +46,4 @@ def make_orders(
     return plain[kind]()
 
 
-__all__ = ["KINDS", "OrderGenerator", "make_orders"]
+__all__ = ["KINDS", "OrderGenerator", "make_orders", "search_orders"]

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from voi.decoder import SourceStates
-from voi.decoder.cache import Cache, Stepper
+from voi.decoder.cache import Cache, Stepper, insert_entries
 from voi.search.constraints import Constraints
 from voi.tokens.vocabulary import END
 
@@ -78,6 +78,7 @@ class SearchState:
         """Return the state after every hypothesis took its step, the new tokens not yet run."""
         parents = choice.parents
         was_closed = self.closed.gather(1, parents)
+        reading = self.reading.gather(1, parents.unsqueeze(-1).expand_as(self.reading))
         history = History(
             *(
                 torch.cat([old.gather(1, parents.unsqueeze(-1).expand_as(old)), new[..., None]], -1)
@@ -92,25 +93,13 @@ class SearchState:
         return SearchState(
             self.cache,
             self.states,
-            self._insert(parents, choice.slots),
+            insert_entries(reading, choice.slots + 1, self.cache.used),
             history,
             self.scores.gather(1, parents) + gain,
             self.lengths.gather(1, parents) + (~was_closed).long(),
             was_closed | (choice.words == END),
             self.constraints.advance(parents, choice.words, choice.slots),
         )
-
-    def _insert(
-        self, parents: Int[Tensor, "batch width"], slots: Int[Tensor, "batch width"]
-    ) -> Int[Tensor, "batch width more"]:
-        """Return the readings with a new pool entry in the chosen slots."""
-        reading = self.reading.gather(1, parents.unsqueeze(-1).expand_as(self.reading))
-        places = slots + 1  # START stands before slot 0
-        index = torch.arange(reading.shape[-1] + 1, device=slots.device)
-        shifted = (index - (index > places.unsqueeze(-1)).long()).clamp(max=reading.shape[-1] - 1)
-        entries = torch.arange(slots.shape[1], device=slots.device) + self.cache.used
-        is_new = index == places.unsqueeze(-1)
-        return torch.where(is_new, entries.unsqueeze(-1), reading.gather(-1, shifted))
 
     def write(self, stepper: Stepper) -> "SearchState":
         """Return the state with the last step's tokens run; the cache is extended in place."""

@@ -143,7 +143,8 @@ class Trainer:
         orders: nn.Module = self.networks.orders
         if phase.order:
             counts = torch.tensor(self.codec.vocabulary.counts)
-            made = make_orders(phase.order, self.experiment.order, counts, self.region_size)
+            decoder, order = self.networks.decoder, self.experiment.order
+            made = make_orders(phase.order, order, counts, decoder, self.region_size)
             orders = made.to(self.config.device)
         if isinstance(orders, OrderGenerator) and phase.share:
             orders.share(self.networks.decoder)
