@@ -1,17 +1,25 @@
 """What the benchmarks share: repetitions that take turns, peak memory, the machine, tables."""
 
-import os
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
+from voi.bench import timing
+from voi.bench.timing import Timed, interleaved, medians
 
-Timed = Callable[[], object]
+__all__ = [
+    "Memory",
+    "interleaved",
+    "machine",
+    "medians",
+    "memory_in_a_process",
+    "memory_of",
+    "print_table",
+    "ratio",
+]
 
 
 class Memory(NamedTuple):
@@ -22,13 +30,8 @@ class Memory(NamedTuple):
 
 
 def machine() -> str:
-    """Return the line that stands above every table: processor, threads, versions, load."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return (
-        f"{os.cpu_count()} cores ({names[0]}), {torch.get_num_threads()} threads, "
-        f"torch {torch.__version__}, commit {_commit()}, load {os.getloadavg()[0]:.1f}"
-    )
+    """Return the line that stands above every table: machine, versions, load, commit."""
+    return f"{timing.machine()}, commit {_commit()}"
 
 
 def _commit() -> str:
@@ -38,27 +41,6 @@ def _commit() -> str:
 
     has_changes = bool(git("status", "--porcelain", "--", "../src"))
     return git("rev-parse", "--short", "HEAD") + (" with changes" if has_changes else "")
-
-
-def interleaved(functions: Mapping[str, Timed], repetitions: int) -> dict[str, list[float]]:
-    """Return the seconds of each repetition of each function, after one that is not counted.
-
-    The functions take turns, so that a slow moment of the machine meets all of them.
-    """
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
-    for repetition in range(repetitions + 1):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            if repetition:
-                seconds[name].append(time.perf_counter() - start)
-    return seconds
-
-
-def medians(functions: Mapping[str, Timed], repetitions: int) -> dict[str, float]:
-    """Return the median seconds of each function."""
-    timed = interleaved(functions, repetitions)
-    return {name: statistics.median(seconds) for name, seconds in timed.items()}
 
 
 def ratio(seconds: Mapping[str, Sequence[float]], slow: str, fast: str) -> str:

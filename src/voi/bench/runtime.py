@@ -1,0 +1,162 @@
+"""How long a training step and the search for an order take, by length: L2R, VOI and SAO."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from voi import config
+from voi.atomic import write_text
+from voi.batch import Batch
+from voi.bench.timing import growth, machine, medians
+from voi.networks import Networks
+from voi.orders import search_orders
+from voi.plots import draw_curves
+from voi.training.optimiser import Optimiser
+from voi.training.update import Update
+
+NUM_ORDERS = {"l2r": 1, "voi": 4, "sao": 1}
+
+
+@dataclass(frozen=True)
+class RuntimeSize:
+    """The networks that are timed, and how often."""
+
+    width: int = 128
+    layers: int = 2  # of source encoder and decoder each
+    vocabulary: int = 1000
+    beam: int = 8  # of SAO
+    batch_size: int = 8  # of a training step; orders are searched one target at a time
+    repetitions: int = 5
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Median seconds by length, of every method."""
+
+    lengths: tuple[int, ...]
+    training: Mapping[str, list[float]]  # one step: l2r, voi, sao
+    search: Mapping[str, list[float]]  # the order of one target: voi, sao
+
+    @property
+    def speedup(self) -> list[float]:
+        """How many times faster VOI finds an order than SAO."""
+        pairs = zip(self.search["sao"], self.search["voi"], strict=True)
+        return [sao / voi for sao, voi in pairs]
+
+    def ratio(self, method: str) -> list[float]:
+        """Return how many L2R steps a training step of a method costs."""
+        return [a / b for a, b in zip(self.training[method], self.training["l2r"], strict=True)]
+
+    def exponents(self) -> dict[str, float]:
+        """Return b of the fitted a n^b of every curve."""
+        curves = {f"training {name}": values for name, values in self.training.items()}
+        curves |= {f"search {name}": values for name, values in self.search.items()}
+        curves["search sao / voi"] = self.speedup
+        return {name: growth(self.lengths, values) for name, values in curves.items()}
+
+
+def measure(
+    lengths: Sequence[int], size: RuntimeSize, said: Callable[[str], None] = print
+) -> Runtime:
+    """Return the times of all methods; a length's methods take turns."""
+    training: dict[str, list[float]] = {name: [] for name in NUM_ORDERS}
+    search: dict[str, list[float]] = {"voi": [], "sao": []}
+    for n in lengths:
+        steps = {name: _training_step(name, n, size) for name in NUM_ORDERS}
+        for name, seconds in medians(steps, size.repetitions).items():
+            training[name].append(seconds)
+        for name, seconds in medians(_searches(n, size), size.repetitions).items():
+            search[name].append(seconds)
+        parts = [f"{name} {1e3 * values[-1]:.1f} ms" for name, values in training.items()]
+        found = [f"{name} {1e3 * values[-1]:.1f} ms" for name, values in search.items()]
+        said(f"n = {n}: step {', '.join(parts)}; order {', '.join(found)}")
+    return Runtime(tuple(lengths), training, search)
+
+
+def _networks(kind: str, size: RuntimeSize) -> tuple[config.Experiment, Networks]:
+    torch.manual_seed(0)
+    sizes = {"width": size.width, "hidden": 4 * size.width, "heads": 4}
+    sizes |= {"layers": size.layers, "source_layers": size.layers}
+    phase = {"steps": 1, "num_orders": NUM_ORDERS[kind], "share": kind == "voi"}
+    order = {**sizes, "kind": kind, "beam": size.beam}
+    experiment = config.experiment({"decoder": sizes, "order": order, "training": phase})
+    return experiment, Networks(experiment, torch.ones(size.vocabulary, dtype=torch.long))
+
+
+def _batch(n: int, count: int, size: RuntimeSize) -> Batch:
+    source, target = (torch.randint(4, size.vocabulary, (count, n)) for _ in range(2))
+    lengths = torch.full((count,), n)
+    return Batch(target, lengths, source, source_lengths=lengths)
+
+
+def _training_step(kind: str, n: int, size: RuntimeSize) -> Callable[[], object]:
+    """Return what takes one real update of the networks; VOI shares the source encoder."""
+    experiment, networks = _networks(kind, size)
+    if kind == "voi":
+        networks.orders.share(networks.decoder)  # type: ignore[operator]
+    decoder, orders = networks.decoder, networks.orders
+    optimisers = [Optimiser(network, (0.9, 0.98), 1.0) for network in (decoder, orders)]
+    phase = experiment.training.phases[0]
+    update = Update(experiment, phase, networks, networks.orders, *optimisers)
+    batch = _batch(n, size.batch_size, size)
+    return lambda: update([batch], 0, 1e-4, 1.0)
+
+
+def _searches(n: int, size: RuntimeSize) -> dict[str, Callable[[], object]]:
+    """Return what finds an order of one target, by one pass of the generator or by search."""
+    _, networks = _networks("voi", size)
+    networks.eval()
+    decoder, batch = networks.decoder, _batch(n, 1, size)
+
+    @torch.no_grad()
+    def one_pass() -> object:
+        return networks.orders(batch).sample(torch.Size([1]))
+
+    return {"voi": one_pass, "sao": lambda: search_orders(decoder, batch, beam=size.beam)}
+
+
+def rows(runtime: Runtime) -> list[list[str]]:
+    """Return the table, one row per length, its header first; times in milliseconds."""
+    header = ["n", *(f"step {name}" for name in runtime.training)]
+    header += ["voi / l2r", "sao / l2r", *(f"order {name}" for name in runtime.search), "sao / voi"]
+    table = [header]
+    for i, n in enumerate(runtime.lengths):
+        step = [f"{1e3 * values[i]:.1f}" for values in runtime.training.values()]
+        ratios = [f"{runtime.ratio(name)[i]:.2f}" for name in ("voi", "sao")]
+        order = [f"{1e3 * values[i]:.1f}" for values in runtime.search.values()]
+        table.append([str(n), *step, *ratios, *order, f"{runtime.speedup[i]:.1f}"])
+    return table
+
+
+def write(runtime: Runtime, size: RuntimeSize, folder: Path) -> None:
+    """Write runtime.csv, runtime.json and the two plots."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    csv.writer(text).writerows(rows(runtime))
+    write_text(folder / "runtime.csv", text.getvalue())
+    values = {"machine": machine(), "size": asdict(size), **asdict(runtime)}
+    values["exponents"] = runtime.exponents()
+    write_text(folder / "runtime.json", json.dumps(values, indent=1) + "\n")
+    for name, curves in (("training", runtime.training), ("search", runtime.search)):
+        series = {
+            f"{kind}, n^{growth(runtime.lengths, seconds):.1f}": (
+                list(runtime.lengths),
+                [1e3 * x for x in seconds],
+                None,
+                None,
+            )
+            for kind, seconds in curves.items()
+        }
+        draw_curves(
+            series,
+            folder / f"runtime-{name}.svg",
+            xlabel="target length n",
+            ylabel={"training": "ms per training step", "search": "ms per order"}[name],
+            log_x=True,
+            log_y=True,
+        )

@@ -1,0 +1,60 @@
+"""`voi bench`: experiments of the paper, repeated here."""
+
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from voi.bench import runtime as runtimes
+from voi.bench.timing import machine
+from voi.cli.app import app
+from voi.errors import ConfigError
+
+bench = typer.Typer(no_args_is_help=True, help="Repeat experiments of the paper.")
+app.add_typer(bench, name="bench")
+
+
+@bench.command()
+def runtime(
+    lengths: Annotated[str, typer.Option(help="Target lengths, comma between.")] = (
+        "8,16,32,64,128"
+    ),
+    width: Annotated[int, typer.Option(help="Width of the networks.")] = 128,
+    layers: Annotated[int, typer.Option(help="Layers of source encoder and decoder each.")] = 2,
+    beam: Annotated[int, typer.Option(help="Beam of the searched order.")] = 8,
+    repetitions: Annotated[int, typer.Option(help="Of each measurement; the median counts.")] = 5,
+    threads: Annotated[int, typer.Option(help="Threads of torch.")] = 2,
+    out: Annotated[Path, typer.Option(help="Folder for CSV, JSON and plots.")] = Path(
+        "runs/bench-runtime"
+    ),
+) -> None:
+    """Time training steps and order search of L2R, VOI and SAO by target length.
+
+    Example: voi bench runtime --lengths 8,16,32 --out runs/runtime
+    """
+    try:
+        sizes = [int(n) for n in lengths.split(",")]
+    except ValueError:
+        sizes = []
+    if len(sizes) < 2 or min(sizes) < 1 or repetitions < 1:
+        raise ConfigError(
+            f"--lengths takes two or more positive numbers with commas between, --repetitions at "
+            f"least 1; got {lengths!r} and {repetitions}"
+        )
+    torch.set_num_threads(threads)
+    console = Console(soft_wrap=True)
+    console.print(machine(), highlight=False)
+    size = runtimes.RuntimeSize(width=width, layers=layers, beam=beam, repetitions=repetitions)
+    found = runtimes.measure(sizes, size, lambda text: console.print(text, highlight=False))
+    header, *rows = runtimes.rows(found)
+    table = Table(*header, title="milliseconds, medians", box=None)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    for name, exponent in found.exponents().items():
+        console.print(f"{name}: grows as n^{exponent:.2f}", highlight=False)
+    runtimes.write(found, size, out)
+    console.print(f"written to {out}")

@@ -1,0 +1,44 @@
+"""`voi distill`: make training data of what a model writes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from voi.cli.app import app
+from voi.data.tasks import make_task
+from voi.distillation import distill
+from voi.evaluation.outputs import Decoding
+from voi.model import load
+
+
+@app.command("distill")
+def command(
+    run: Annotated[str, typer.Argument(help="A run folder, a model folder, or a hub id.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pairs; goes on if it was stopped.")],
+    split: Annotated[str, typer.Option(help="The split that is written anew.")] = "train",
+    beam: Annotated[int, typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")] = 5,
+) -> None:
+    """Write a data folder whose targets are a model's own outputs.
+
+    Example: voi distill runs/wmt16-ro-en-l2r --out data/distilled
+
+    Then: voi train --data data/distilled
+    """
+    model = load(run)
+    experiment, console = model.experiment, Console(soft_wrap=True)
+    task = make_task(experiment.data.task, experiment.data.options)
+    search = experiment.search
+    decoding = Decoding(beam, search.length_penalty, search.max_length)
+    with Progress(console=console) as bar:
+        line = bar.add_task(split, total=None)
+
+        def told(what: str, done: int, total: int) -> None:
+            bar.update(line, description=what, completed=done, total=total)
+
+        found = distill(model, task, split, out, decoding, told)
+    console.print(f"{found.num_pairs:,} pairs in {out}: voi train --data {out}", highlight=False)
+    if found.num_empty:
+        console.print(f"{found.num_empty:,} targets came out empty: their references are kept")

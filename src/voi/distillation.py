@@ -1,0 +1,70 @@
+"""Sequence-level distillation: what a trained model writes becomes another's training data."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from voi.analysis import read_traces
+from voi.atomic import write_text
+from voi.data import Example, Regions, Task
+from voi.data.tasks import split_names
+from voi.errors import DataError
+from voi.evaluation.identity import notes, weights_digest
+from voi.evaluation.outputs import Decoding, Item, Told, write_outputs
+from voi.model import Model
+
+OUTPUTS = "outputs.jsonl"  # the model's traces, kept so that a stopped run goes on
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """How many pairs a folder got, and for how many of them the model wrote nothing."""
+
+    num_pairs: int
+    num_empty: int
+
+
+def distill(
+    model: Model,
+    task: Task,
+    split: str,
+    folder: Path,
+    decoding: Decoding,
+    told: Told = lambda what, done, total: None,
+) -> Distilled:
+    """Write a folder of splits: the model's outputs for one split, the others as they are.
+
+    A target the model left empty keeps its reference, as an empty target teaches nothing. Stopped
+    and called again, it goes on where it stopped.
+    """
+    examples = task.split(split)
+    items = [_item(example) for example in examples]
+    about = {"checkpoint": weights_digest(model), "split": split}
+    outputs = folder / OUTPUTS
+    write_outputs(model, items, outputs, decoding, about, notes(), told)
+    texts = [trace.target for trace in read_traces(outputs)]
+    pairs = zip(items, texts, strict=True)
+    _write(folder / f"{split}.jsonl", ((item, text or item.references[0]) for item, text in pairs))
+    for other in split_names(task):
+        if other != split:
+            kept = [_item(example) for example in task.split(other)]
+            _write(folder / f"{other}.jsonl", ((item, item.references[0]) for item in kept))
+    return Distilled(len(items), sum(not text for text in texts))
+
+
+def _write(path: Path, pairs: Iterable[tuple[Item, str]]) -> None:
+    lines = (
+        json.dumps({"source": item.source or "", "target": target}, ensure_ascii=False)
+        for item, target in pairs
+    )
+    write_text(path, "".join(line + "\n" for line in lines))
+
+
+def _item(example: Example) -> Item:
+    if isinstance(example.source, Regions):
+        raise DataError(
+            "distillation writes pairs of texts, this run's sources are images: train on the "
+            "hypotheses that `voi evaluate` keeps instead"
+        )
+    return Item(example.source, (example.target,), None)

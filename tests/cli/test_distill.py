@@ -1,0 +1,63 @@
+"""`voi distill`: a folder of pairs that trains the next model."""
+
+import json
+
+import pytest
+
+from small_runs import call, tiny_trainer
+from voi import load
+from voi.data.tasks import make_task
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    tiny_trainer(folder).run()
+    return folder
+
+
+def _pairs(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_outputs_become_pairs_that_train(run, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "distilled"
+    assert call(monkeypatch, "distill", run, "--split", "valid", "--beam", 2, "--out", out) == 0
+    model = load(run)
+    task = make_task(model.experiment.data.task, model.experiment.data.options)
+    valid, train = task.split("valid"), task.split("train")
+    written = [best.text for best, *_ in model.generate([e.source for e in valid], beam=2)]
+    assert [pair["source"] for pair in _pairs(out / "valid.jsonl")] == [e.source for e in valid]
+    assert [pair["target"] for pair in _pairs(out / "valid.jsonl")] == [
+        text or example.target for text, example in zip(written, valid, strict=True)
+    ]
+    assert _pairs(out / "train.jsonl") == [
+        {"source": example.source, "target": example.target} for example in train
+    ]
+    small = [
+        *("--set", "training.steps=1"),
+        *("--set", "decoder.width=16"),
+        *("--set", "order.width=16"),
+    ]
+    assert call(monkeypatch, "train", "--data", out, *small, "--out", tmp_path / "next") == 0
+
+
+def test_a_stopped_one_goes_on(run, tmp_path, monkeypatch):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    for out in (whole, cut):
+        assert call(monkeypatch, "distill", run, "--split", "valid", "--out", out) == 0
+    lines = (cut / "outputs.jsonl").read_bytes().splitlines(keepends=True)
+    marked = lines[0].replace(b'"target": "', b'"target": "KEPT ')
+    (cut / "outputs.jsonl").write_bytes(marked + lines[1] + lines[2][:10])
+    (cut / "valid.jsonl").unlink()
+    assert call(monkeypatch, "distill", run, "--split", "valid", "--out", cut) == 0
+    first, *rest = _pairs(cut / "valid.jsonl")
+    assert first["target"].startswith("KEPT")  # what was there was not written again
+    assert rest == _pairs(whole / "valid.jsonl")[1:]
+
+
+def test_another_beam_needs_another_folder(run, tmp_path, monkeypatch, capsys):
+    assert call(monkeypatch, "distill", run, "--split", "valid", "--out", tmp_path) == 0
+    options = ("--split", "valid", "--out", tmp_path, "--beam", 3)
+    assert call(monkeypatch, "distill", run, *options) == 2
+    assert "beam" in capsys.readouterr().err
