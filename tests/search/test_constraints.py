@@ -22,8 +22,11 @@ def rule_fields(draw):
     is_open = tuple(draw(st.booleans()) for _ in range(len(words) + 1))
     gaps = tuple(flag and draw(st.booleans()) for flag in is_open)
     needs = len(words) + sum(gaps)
-    required = tuple(draw(st.lists(WORDS, max_size=MAX_LENGTH - needs))) if any(is_open) else ()
-    return words, is_open, gaps, required
+    required, room = [], MAX_LENGTH - needs
+    while any(is_open) and room > 0 and draw(st.booleans()):
+        required.append(tuple(draw(st.lists(WORDS, min_size=1, max_size=min(3, room)))))
+        room -= len(required[-1])
+    return words, is_open, gaps, tuple(required)
 
 
 def _pieces(found, rule):
@@ -35,6 +38,15 @@ def _pieces(found, rule):
     return [text[a + 1 : b] for a, b in pairwise(bounds)]
 
 
+def _count(text, word):
+    """Return how often a word of several tokens stands in a text, without overlap."""
+    found = start = 0
+    while start + len(word) <= len(text):
+        is_here = tuple(text[start : start + len(word)]) == word
+        found, start = found + is_here, start + (len(word) if is_here else 1)
+    return found
+
+
 def _check(found, rule):
     pieces = _pieces(found, rule)
     for piece, is_open, is_gap in zip(pieces, rule.open_slots, rule.gaps, strict=True):
@@ -42,7 +54,7 @@ def _check(found, rule):
         assert piece or not is_gap, "a gap was left empty"
     text = ids_in_reading_order(found)
     for word in set(rule.required):
-        assert text.count(word) >= rule.required.count(word)
+        assert _count(text, word) >= rule.required.count(word), "a required word is missing"
     assert len(text) <= MAX_LENGTH
 
 
@@ -80,7 +92,7 @@ def test_no_rules_change_nothing():
 
 
 def test_too_little_room():
-    rule = Rules((4,), (True, False), (True, False), required=(5, 6))
+    rule = Rules((4,), (True, False), (True, False), required=((5, 6),))
     source = DECODER.encode(text_batch([[4]], [[5]]))
     with pytest.raises(DataError, match=r"input 1 needs room for 4 tokens .* has 3: raise"):
         search(DECODER, source, rules=[rule], max_length=3)
@@ -91,7 +103,8 @@ def test_too_little_room():
     [
         (((4,), (True,), (False,)), "expected 2 slots, got 1"),
         (((), (False,), (True,)), "a gap must be an open slot"),
-        (((), (False,), (False,), (4,)), "required words need an open slot"),
+        (((), (False,), (False,), ((4,),)), "required words need an open slot"),
+        (((), (True,), (False,), ((),)), "a required word needs at least one token"),
     ],
 )
 def test_rules_must_fit(arguments, message):

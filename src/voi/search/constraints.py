@@ -2,7 +2,8 @@
 
 Every rule is kept by leaving out choices that break it or would make it impossible to keep, so all
 outputs obey. Given tokens are written first, left to right; what follows may only go into open
-slots. END is possible once nothing is owed: every gap has a token, every required word stands.
+slots. A required word of several tokens is written at one go, left to right, and nothing comes
+between. END is possible once nothing is owed: every gap has a token, every required word stands.
 """
 
 import math
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from voi.errors import DataError
 from voi.tokens.vocabulary import END
@@ -24,7 +25,7 @@ class Rules:
     given: tuple[int, ...] = ()  # tokens that stand in the text, in reading order
     open_slots: tuple[bool, ...] = (True,)  # before, between and after them: may more be inserted?
     gaps: tuple[bool, ...] = (False,)  # must something be inserted there?
-    required: tuple[int, ...] = ()  # words that must be written, in any order
+    required: tuple[tuple[int, ...], ...] = ()  # words that must be written, in any order
 
     def __post_init__(self) -> None:
         for slots in (self.open_slots, self.gaps):
@@ -34,11 +35,13 @@ class Rules:
             raise ValueError("a gap must be an open slot")
         if self.required and not any(self.open_slots):
             raise ValueError("required words need an open slot")
+        if not all(self.required):
+            raise ValueError("a required word needs at least one token")
 
     @property
     def least_length(self) -> int:
         """A number of tokens that always suffices to obey."""
-        return len(self.given) + len(self.required) + sum(self.gaps)
+        return len(self.given) + sum(map(len, self.required)) + sum(self.gaps)
 
 
 def check_lengths(rules: Sequence[Rules], max_length: int) -> None:
@@ -59,11 +62,13 @@ class Constraints:
     num_given: Int[Tensor, " batch"]
     given_open: Bool[Tensor, "batch around"]
     given_gaps: Bool[Tensor, "batch around"]
-    required: Int[Tensor, "batch r"]
+    required: Int[Tensor, "batch r p"]  # tokens of each word, -1 after them
     max_length: int
     open: Bool[Tensor, "batch width slots"]
     gaps: Bool[Tensor, "batch width slots"]
     missing: Bool[Tensor, "batch width r"]
+    begun: Int[Tensor, "batch width p"]  # the tokens that a word in the making still lacks, then -1
+    place: Int[Tensor, "batch width"]  # the slot for the first of them
     is_free: bool  # no example has a rule: there is nothing but the maximal length
     step: int = field(default=0)
 
@@ -74,7 +79,7 @@ class Constraints:
         """Return the constraints of a batch before the first step."""
         check_lengths(rules, max_length)
         given = _padded([r.given for r in rules], 0, device)
-        required = _padded([r.required for r in rules], -1, device)
+        required = _padded_words([r.required for r in rules], device)
         num_given = torch.tensor([len(r.given) for r in rules], device=device)
         given_open = _padded([r.open_slots for r in rules], 0, device).bool()
         given_gaps = _padded([r.gaps for r in rules], 0, device).bool()
@@ -88,14 +93,16 @@ class Constraints:
             max_length,
             open=is_free & given_open[:, None, :1],
             gaps=is_free & given_gaps[:, None, :1],
-            missing=(required >= 0).unsqueeze(1).repeat(1, width, 1),
+            missing=(required[..., 0] >= 0).unsqueeze(1).repeat(1, width, 1),
+            begun=torch.full((len(rules), width, required.shape[-1]), -1, device=device),
+            place=torch.zeros(len(rules), width, dtype=torch.long, device=device),
             is_free=all(rule == Rules() for rule in rules),
         )
 
     def select(self, rows: Int[Tensor, " rows"]) -> "Constraints":
         """Return the constraints of some examples of the batch."""
         names = ["given", "num_given", "given_open", "given_gaps", "required"]
-        names += ["open", "gaps", "missing"]
+        names += ["open", "gaps", "missing", "begun", "place"]
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     @property
@@ -103,12 +110,19 @@ class Constraints:
         """Tokens that must still be written, at most."""
         unwritten = (self.num_given - self.step).clamp(min=0)
         gaps_to_come = self.given_gaps.sum(-1).where(unwritten > 0, 0)
-        return (self.missing.sum(-1) + self.gaps.sum(-1)) + (unwritten + gaps_to_come).unsqueeze(1)
+        sizes = (self.required >= 0).sum(-1).unsqueeze(1)
+        of_words = (self.missing * sizes).sum(-1) + (self.begun >= 0).sum(-1)
+        return of_words + self.gaps.sum(-1) + (unwritten + gaps_to_come).unsqueeze(1)
 
     @property
     def is_tight(self) -> Bool[Tensor, "batch width"]:
         """Is there room only for what is owed?"""
         return self.owed >= self.max_length - self.step
+
+    @property
+    def is_inside(self) -> Bool[Tensor, "batch width"]:
+        """Does a word lack tokens that must come next?"""
+        return self.begun[..., 0] >= 0
 
     def allow_words(self, log_probs: Tensor) -> Tensor:
         """Return log-probabilities [batch, width, v] with impossible words at -inf."""
@@ -129,12 +143,16 @@ class Constraints:
         if bool((must & ~is_given).any()):  # nothing but required words fits any more
             wanted = self._wanted(allowed.shape[-1])
             allowed = torch.where(must & ~is_given & ~wanted, -math.inf, allowed)
+        if bool(self.is_inside.any()):
+            forced = _only(log_probs, self.begun[..., :1].clamp(min=0))
+            allowed = torch.where(self.is_inside.unsqueeze(-1), forced, allowed)
         return allowed
 
     def _wanted(self, size: int) -> Bool[Tensor, "batch width v"]:
-        """Return which words are required and still missing."""
+        """Return which tokens begin a word that is required and still missing."""
         shape = (*self.missing.shape[:2], size + 1)
-        index = self.required.unsqueeze(1).expand_as(self.missing) % (size + 1)  # none -> last
+        first = self.required[..., 0]
+        index = first.unsqueeze(1).expand_as(self.missing) % (size + 1)  # none -> last
         counts = torch.zeros(shape, dtype=torch.long, device=self.missing.device)
         return counts.scatter_add(-1, index, self.missing.long())[..., :size] > 0
 
@@ -147,10 +165,12 @@ class Constraints:
         last[..., -1] = True
         allowed = torch.where(is_given, last, self.open).unsqueeze(2)
         if bool(self.is_tight.any()):  # a word that is not owed may only fill a gap
-            pays = words.unsqueeze(-1) == self.required[:, None, None]
+            pays = words.unsqueeze(-1) == self.required[:, None, None, :, 0]
             is_owed = (pays & self.missing.unsqueeze(2)).any(-1) | is_given
             tight = self.is_tight[..., None] & ~is_owed
             allowed = allowed & (~tight.unsqueeze(-1) | self.gaps.unsqueeze(2))
+        is_place = torch.arange(last.shape[-1], device=last.device) == self.place.unsqueeze(-1)
+        allowed = torch.where(self.is_inside[..., None, None], is_place.unsqueeze(2), allowed)
         return log_probs.masked_fill(~allowed, -math.inf)
 
     def advance(
@@ -162,14 +182,20 @@ class Constraints:
         """Return the constraints after each hypothesis took a step from one of the old ones."""
         if self.is_free:
             return replace(self, step=self.step + 1)
-        is_open, gaps, missing = (
+        is_open, gaps, missing, begun = (
             x.gather(1, parents.unsqueeze(-1).expand(-1, -1, x.shape[-1]))
-            for x in (self.open, self.gaps, self.missing)
+            for x in (self.open, self.gaps, self.missing, self.begun)
         )
-        hit = (words.unsqueeze(-1) == self.required.unsqueeze(1)) & missing
-        missing = missing & ~(hit & (hit.cumsum(-1) == 1))  # one occurrence pays one debt
+        is_inside = begun[..., :1] >= 0
+        hit = (words.unsqueeze(-1) == self.required[:, None, :, 0]) & missing & ~is_inside
+        is_given = (self.step < self.num_given)[:, None, None]
+        hit = hit & ~(is_given & (self.required[:, None, :, 1:] >= 0).any(-1))  # its next is given
+        hit = hit & (hit.cumsum(-1) == 1)  # one occurrence pays one debt
+        begins = (hit.unsqueeze(-1) * (self.required.unsqueeze(1) + 1)).sum(2) - 1  # -1: none
+        begun = nn.functional.pad(torch.where(is_inside, begun, begins)[..., 1:], (0, 1), value=-1)
         is_open, gaps = (_split(is_open, slots), _split(gaps, slots))
         filled = torch.arange(gaps.shape[-1], device=slots.device) - slots.unsqueeze(-1)
+        is_open = is_open & ~(is_inside & (filled == 0))  # nothing comes between a word's tokens
         gaps = gaps & ~((filled == 0) | (filled == 1))
         step = self.step + 1
         complete = (self.num_given == step) & (step > 0)
@@ -177,7 +203,15 @@ class Constraints:
             here = complete[:, None, None]
             is_open = torch.where(here, self.given_open[:, None, : step + 1], is_open)
             gaps = torch.where(here, self.given_gaps[:, None, : step + 1], gaps)
-        return replace(self, open=is_open, gaps=gaps, missing=missing, step=step)
+        return replace(
+            self,
+            open=is_open,
+            gaps=gaps,
+            missing=missing & ~hit,
+            begun=begun,
+            place=slots + 1,
+            step=step,
+        )
 
 
 def _only(log_probs: Tensor, words: Int[Tensor, "batch width 1"]) -> Tensor:
@@ -200,3 +234,16 @@ def _padded(
     size = max((len(row) for row in rows), default=0)
     table = [[*row, *[fill] * (size - len(row))] for row in rows]
     return torch.tensor(table, dtype=torch.long, device=device).view(len(rows), size)
+
+
+def _padded_words(
+    rows: Sequence[Sequence[Sequence[int]]], device: torch.device
+) -> Int[Tensor, "batch r p"]:
+    num_words = max((len(words) for words in rows), default=0)
+    size = max((len(word) for words in rows for word in words), default=1)
+    blank = [-1] * size
+    table = [
+        [*([*word, *blank[len(word) :]] for word in words), *[blank] * (num_words - len(words))]
+        for words in rows
+    ]
+    return torch.tensor(table, dtype=torch.long, device=device).view(len(rows), num_words, size)

@@ -37,17 +37,11 @@ def rules_with_keywords(
 ) -> Rules:
     """Return the rules of a text in which all words appear, as ordered or in any order.
 
-    A word of several subwords stays whole. In any order, words must be single tokens.
+    A word of several tokens stays whole.
     """
     encoded = [_known_ids(word, codec, source) for word in words]
     if not in_order:
-        for word, ids in zip(words, encoded, strict=True):
-            if len(ids) != 1:
-                raise DataError(
-                    f"keyword {word!r} is {len(ids)} tokens in this vocabulary: give the keywords "
-                    f"in order, or one token each"
-                )
-        return Rules(required=tuple(ids[0] for ids in encoded))
+        return Rules(required=tuple(map(tuple, encoded)))
     given = tuple(i for ids in encoded for i in ids)
     is_open = [True]
     for ids in encoded:
