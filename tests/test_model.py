@@ -1,6 +1,7 @@
 """A model as users hold it: text in, hypotheses, orders and likelihoods out."""
 
 import dataclasses
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -66,6 +67,23 @@ def test_orders_of_given_targets(model):
     drawn = model.infer_order(SOURCES[0], "A B C", samples=5)
     assert len(drawn) == 5
     assert all(sorted(one) == [0, 1, 2] for one in drawn)
+
+
+def test_orders_can_be_searched_under_the_decoder(model):
+    source, target = SOURCES[0], "A B C"
+    found = model.infer_order(source, target, beam=6)
+    batch = model._batch(source, target)
+    orders = torch.tensor(list(permutations(range(3)))).unsqueeze(1)  # [6, 1, 3]
+    best = model.networks.decoder.log_prob(batch, orders).argmax()
+    assert found == tuple(orders[best, 0].tolist())
+    with pytest.raises(DataError, match="not both"):
+        model.infer_order(source, target, samples=2, beam=6)
+
+
+def test_a_source_of_another_kind_is_refused(model):
+    image = Regions(np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float32))
+    with pytest.raises(DataError, match="trained on text: expected str as source, got Regions"):
+        model.generate([image])
 
 
 def test_likelihood(model):

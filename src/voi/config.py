@@ -119,6 +119,7 @@ class Phase:
     order_rate: float = 1e-3
     warmup: int = 0  # steps
     decay: Literal["constant", "linear"] = "constant"  # linear: to zero at the end of the phase
+    decay_hold: float = 0.0  # share of the phase before decay starts
     entropy_weight: float = 1.0  # beta at the start
     entropy_final: float = -1.0  # beta at the end, reached log-linearly; negative: constant
     entropy_hold: float = 0.0  # share of the phase before annealing starts
@@ -132,10 +133,11 @@ class Phase:
         for name in ("batch_size", "accumulate", "num_orders"):
             value = getattr(self, name)
             _require(value >= 1, f"{where}: {name} must be positive, got {value}")
-        _require(
-            0 <= self.entropy_hold <= 1,
-            f"{where}: entropy_hold is a share of the phase in [0, 1], got {self.entropy_hold}",
-        )
+        for name in ("entropy_hold", "decay_hold"):
+            value = getattr(self, name)
+            _require(
+                0 <= value <= 1, f"{where}: {name} is a share of the phase in [0, 1], got {value}"
+            )
         _require(
             self.entropy_final < 0 or self.entropy_weight > 0,
             f"{where}: entropy_weight must be positive to be annealed, got {self.entropy_weight}",

@@ -116,6 +116,7 @@ class Model:
                 max_length=max_length or options.max_length,
                 sampling=sample,
                 rules=rules[part],
+                first=start,
             )
             for source, hypotheses in zip(sources[part], found, strict=True):
                 made = [self._hypothesis(one, source) for one in hypotheses]
@@ -203,6 +204,13 @@ class Model:
         if len(kinds) > 1:
             names = sorted(kind.__name__ for kind in kinds)
             raise DataError(f"expected sources of one kind, got {', '.join(names)}")
+        expected = Regions if self._region_size else str
+        if kinds - {expected, type(None)}:
+            raise DataError(
+                f"this model was trained on {'images' if self._region_size else 'text'}: expected "
+                f"{'voi.Regions' if self._region_size else 'str'} as source, got "
+                f"{kinds.pop().__name__}"
+            )
         targets = Ragged.of([()] * len(sources))
         if kinds == {str}:
             ids = Ragged.of(self.codec.encode_source(str(source)) for source in sources)

@@ -1,6 +1,7 @@
 """`voi generate`: lines in, targets out, in order."""
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -89,3 +90,24 @@ def test_bad_input(run, tmp_path, monkeypatch, capsys, text, options, message):
     path.write_text(text)
     assert call(monkeypatch, "generate", run, path, *options) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_pipe_that_waits_is_answered_line_by_line(run):
+    """The next line is sent only after the answer to the one before has come."""
+    command = [sys.executable, "-c", "from voi.cli import main; main()", "generate", str(run)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
+        for source in SOURCES:
+            program.stdin.write(f"{source}\n")
+            program.stdin.flush()
+            assert program.stdout.readline().endswith("\n")
+        program.stdin.close()
+        assert program.wait(60) == 0
+
+
+def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "bad.txt"
+    path.write_bytes(b"from-left a b c\n\xff\xfe\n")
+    assert call(monkeypatch, "generate", run, path) == 2
+    assert "UTF-8" in capsys.readouterr().err

@@ -180,3 +180,27 @@ def test_more_best_than_beams():
     decoder = tiny_decoder()
     with pytest.raises(ValueError, match="nbest must be at most the beam, got 3 and 2"):
         search(decoder, _source(decoder), beam=2, nbest=3)
+
+
+def test_draws_depend_on_the_seed_and_the_number_alone():
+    decoder = tiny_decoder(12, seed=9)
+    sources = [[4, 5], [6], [7, 8, 9], [5, 5]]
+    sampling = Sampling(num_samples=3, seed=5)
+    together = search(decoder, _source(decoder, sources), sampling=sampling, max_length=6)
+    for number, row in enumerate(sources):
+        alone = search(
+            decoder, _source(decoder, [row]), sampling=sampling, max_length=6, first=number
+        )
+        assert [one.words for one in alone[0]] == [one.words for one in together[number]]
+        assert [one.slots for one in alone[0]] == [one.slots for one in together[number]]
+    texts = {one.words for row in together for one in row}
+    assert len(texts) > len(sources)  # samples of one source differ
+
+
+def test_double_precision_is_kept():
+    decoder = tiny_decoder(8, seed=10).double()
+    batch = text_batch([[4]], [[5, 4]])
+    (found,) = search(decoder, decoder.encode(batch), beam=2, max_length=5)[0]
+    words = text_batch([ids_in_reading_order(found)], [[5, 4]])
+    order = torch.tensor(reading_order(found.slots)).view(1, 1, -1)
+    assert found.score == pytest.approx(decoder.log_prob(words, order).item(), abs=1e-12)

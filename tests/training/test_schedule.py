@@ -14,6 +14,12 @@ def test_constant_rate_after_warmup():
     assert [rate_factor(phase, t, 10) for t in range(6)] == [0.25, 0.5, 0.75, 1, 1, 1]
 
 
+def test_decay_may_start_late():
+    phase = Phase(steps=10, decay="linear", decay_hold=0.5)
+    factors = [rate_factor(phase, step, 10) for step in range(10)]
+    assert factors == pytest.approx([1, 1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2])
+
+
 def test_linear_decay_reaches_zero_after_the_last_step():
     phase = Phase(steps=10, warmup=2, decay="linear")
     factors = [rate_factor(phase, t, 10) for t in range(10)]

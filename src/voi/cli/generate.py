@@ -2,10 +2,11 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -70,7 +71,8 @@ def generate(
     if gaps and prefix:
         raise DataError("give one of --gaps and --prefix, not both")
     with ExitStack() as stack:
-        lines = _progress(_open(file, stack), stack)
+        lines = _open(file, stack)
+        told = _progress(lines, stack)
         for part in _chunks(lines):
             sources, texts = _split(part, kind)
             if kind:
@@ -80,6 +82,7 @@ def generate(
             results = model.generate(sources, **options)
             for source, hypotheses in zip(sources, results, strict=True):
                 _print(source, hypotheses, trace, as_json)
+            told(len(part))
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
@@ -91,27 +94,46 @@ def _open(file: Path | None, stack: ExitStack) -> TextIO:
         raise DataError(f"cannot read {file}: {error.strerror}; give a text file") from error
 
 
-def _progress(lines: TextIO, stack: ExitStack) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines; a bar on standard error shows how many of a file are done."""
+def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
+    """Return what is told how many more lines are done; of a long file a bar shows it."""
     total = None
     if lines is not sys.stdin:
-        total = sum(1 for _ in lines)
-        lines.seek(0)
+        with open(lines.name, "rb") as file:  # bytes: what is no text is told of when it is read
+            total = sum(1 for _ in file)
     console = Console(stderr=True)
     bar = Progress(console=console, disable=not console.is_terminal or not (total or 0) > 100)
     stack.enter_context(bar)
     task = bar.add_task("generating", total=total)
-    for number, line in enumerate(lines, start=1):
-        yield number, line.rstrip("\r\n")
-        bar.update(task, completed=number)
+    return lambda count: bar.advance(task, count)
 
 
-def _chunks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Yield lines together; a terminal or a pipe that waits gets its answer line by line."""
-    iterator = iter(lines)
-    size = 1 if sys.stdin.isatty() else _LINES_AT_ONCE
-    while part := list(islice(iterator, size)):
-        yield part
+def _chunks(lines: TextIO) -> Iterator[list[tuple[int, str]]]:
+    """Yield the numbered lines that have come, some at a time: who waits for an answer gets it."""
+    arrived: Queue[tuple[int, str] | BaseException | None] = Queue(maxsize=_LINES_AT_ONCE)
+
+    def read() -> None:
+        try:
+            for number, line in enumerate(lines, start=1):
+                arrived.put((number, line.rstrip("\r\n")))
+            arrived.put(None)
+        except BaseException as error:  # raised again below, by who asked for the lines
+            arrived.put(error)
+
+    Thread(target=read, daemon=True).start()
+    part: list[tuple[int, str]] = []
+    while True:
+        item = arrived.get()
+        if isinstance(item, tuple):
+            part.append(item)
+        if part and (arrived.empty() or len(part) == _LINES_AT_ONCE or not isinstance(item, tuple)):
+            yield part
+            part = []
+        if isinstance(item, UnicodeDecodeError):
+            raise DataError(f"{lines.name} is not UTF-8 text: {item}; convert it first")
+        if isinstance(item, BaseException):
+            raise item
+        if item is None:
+            return
 
 
 def _split(lines: list[tuple[int, str]], kind: str) -> tuple[list[str], list[str]]:

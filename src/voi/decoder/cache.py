@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from voi.decoder.heads import producible
+from voi.decoder.heads import precise, producible
 from voi.decoder.insertion import InsertionDecoder
 from voi.decoder.packed import packed, word_scores
 from voi.decoder.source import SourceStates
@@ -191,7 +191,7 @@ class Stepper:
 
     def word_log_probs(self, states: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows v"]:
         """Return log p(next word) after the given states."""
-        return producible(self.word_scores(states)).float().log_softmax(-1)
+        return precise(producible(self.word_scores(states))).log_softmax(-1)
 
     def slot_log_probs(
         self,
@@ -226,7 +226,7 @@ class Stepper:
         """Return the part of the names' logits that the state before a step contributes."""
         assert self.slots is not None
         keys = cache.slot_keys[:, : cache.used].flatten(1, 2).transpose(-1, -2)
-        logits = (self.slots.state(states) @ keys).float() * self.slots.scale
+        logits = precise(self.slots.state(states) @ keys) * self.slots.scale
         return logits.unflatten(-1, (-1, 2))
 
     def slot_logits_by_word(
@@ -235,7 +235,7 @@ class Stepper:
         """Return the part that words contribute, at the pool entries from `first` on."""
         assert self.slots is not None
         keys = cache.slot_word_keys[:, first : cache.used].flatten(1, 2).transpose(-1, -2)
-        logits = (self.decoder.word_vectors(words) @ keys).float() * self.slots.scale
+        logits = precise(self.decoder.word_vectors(words) @ keys) * self.slots.scale
         return logits.unflatten(-1, (-1, 2))
 
 

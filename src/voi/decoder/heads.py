@@ -48,10 +48,10 @@ def word_terms(
     chosen, log_partition = _ChosenWord.apply(hidden, weight, words)
     producible = weight.sum(0) - weight[list(NEVER_PRODUCED)].sum(0)
     mean_weight = producible / (weight.shape[0] - len(NEVER_PRODUCED))
-    return WordTerms(chosen - log_partition, _precise(hidden @ mean_weight) - log_partition)
+    return WordTerms(chosen - log_partition, precise(hidden @ mean_weight) - log_partition)
 
 
-def _precise(x: Tensor) -> Tensor:
+def precise(x: Tensor) -> Tensor:
     """Return x in float32 or finer: sums of many probabilities need more than bfloat16."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
@@ -67,8 +67,8 @@ class _Exponentials(NamedTuple):
 def _exponentials(logits: Float[Tensor, "words v"]) -> _Exponentials:
     """Return exponentials in place of the logits: no second matrix is made in float32."""
     highest = logits.amax(-1, keepdim=True)
-    scaled = _precise(logits).sub_(highest).exp_()
-    return _Exponentials(scaled.to(logits.dtype), scaled.sum(-1, keepdim=True), _precise(highest))
+    scaled = precise(logits).sub_(highest).exp_()
+    return _Exponentials(scaled.to(logits.dtype), scaled.sum(-1, keepdim=True), precise(highest))
 
 
 class _ChosenWord(torch.autograd.Function):
@@ -84,7 +84,7 @@ class _ChosenWord(torch.autograd.Function):
         chosen, partition, powers = [], [], None
         for rows, targets in zip(hidden.split(size), words.split(size), strict=True):
             logits = word_logits(rows, weight)
-            chosen.append(_precise(logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)))
+            chosen.append(precise(logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)))
             powers = _exponentials(logits)
             partition.append((powers.highest + powers.total.log()).squeeze(-1))
         ctx.save_for_backward(hidden, weight, words)
@@ -146,7 +146,7 @@ class SlotHead(nn.Module):
     ) -> Float[Tensor, "rows n"]:
         """Return the log-probability of the slot between the two neighbours at every step."""
         logits = queries @ keys.flatten(1, 2).transpose(-1, -2)  # [rows, n, 2 n]
-        logits = _precise(logits).masked_fill_(~written.repeat(1, 2), -math.inf)
+        logits = precise(logits).masked_fill_(~written.repeat(1, 2), -math.inf)
         right_of, left_of = logits.chunk(2, dim=-1)
         slot = torch.logaddexp(
             right_of.gather(-1, neighbours.left.unsqueeze(-1)),

@@ -105,17 +105,19 @@ class ByChance:
     scores are those of the unchanged model.
     """
 
-    generator: torch.Generator
     temperature: float = 1.0
     top_p: float = 1.0
 
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
         plain = stepper.word_log_probs(state.states)
-        words = self._draw(state.constraints.allow_words(plain))
+        assert state.chances is not None
+        for_words, for_slots = state.chances[:, state.history.words.shape[-1]].unbind(-1)
+        words = self._draw(state.constraints.allow_words(plain), for_words)
         slots = stepper.slot_log_probs(state.cache, state.states, words[..., None], state.reading)
         allowed = state.constraints.allow_slots(slots, words[..., None])
         is_end = words == END
-        place = self._draw(torch.where(is_end[..., None, None], slots, allowed).squeeze(2))
+        place = torch.where(is_end[..., None, None], slots, allowed).squeeze(2)
+        place = self._draw(place, for_slots)
         place = place.where(~is_end, slots.shape[-1] - 1)
         slot_scores = slots.squeeze(2).gather(-1, place.unsqueeze(-1)).squeeze(-1)
         return Choice(
@@ -126,12 +128,16 @@ class ByChance:
             slot_scores=slot_scores.where(~is_end, 0.0),
         )
 
-    def _draw(self, log_probs: Float[Tensor, "batch width n"]) -> Int[Tensor, "batch width"]:
+    def _draw(
+        self, log_probs: Float[Tensor, "batch width n"], chances: Float[Tensor, " batch"]
+    ) -> Int[Tensor, "batch width"]:
+        """Return the first choice up to which the probability exceeds the row's chance."""
         probs = (log_probs / self.temperature).softmax(-1)
         if self.top_p < 1:
             probs = probs.masked_fill(~nucleus(probs, self.top_p), 0.0)
-        drawn = torch.multinomial(probs.flatten(0, 1), 1, generator=self.generator)
-        return drawn.view(probs.shape[:2])
+        upto = probs.double().cumsum(-1)
+        wanted = chances[:, None, None] * upto[..., -1:]
+        return torch.searchsorted(upto, wanted, right=True).squeeze(-1)
 
 
 def nucleus(probs: Float[Tensor, "*rows n"], top_p: float) -> Bool[Tensor, "*rows n"]:

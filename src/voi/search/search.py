@@ -1,10 +1,11 @@
 """Search: an encoded source -> hypotheses, step by step, until none that is open can win."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from voi.decoder import InsertionDecoder, SourceStates
@@ -29,6 +30,12 @@ class Sampling:
                 f"sampling needs num_samples >= 1, temperature > 0 and 0 < top_p <= 1, got {self}"
             )
 
+    def chances(self, numbers: Iterable[int], max_length: int) -> Float[Tensor, "rows steps 2"]:
+        """Return the random numbers of all samples of some examples, in [0, 1)."""
+        shape = (self.num_samples, max_length + 1, 2)
+        drawn = [np.random.default_rng([self.seed, number]).random(shape) for number in numbers]
+        return torch.from_numpy(np.concatenate(drawn))
+
 
 @dataclass(frozen=True)
 class Found:
@@ -52,6 +59,7 @@ def search(
     max_length: int = 256,
     sampling: Sampling | None = None,
     rules: Sequence[Rules] | None = None,
+    first: int = 0,
 ) -> list[list[Found]]:
     """Return the hypotheses of each example, best first.
 
@@ -59,6 +67,9 @@ def search(
     drawn instead, and come in the order drawn. Every hypothesis ends with END, which `max_length`
     enforces, and its score is log p(y, z | x) of the model. A `Stepper` of the decoder serves many
     searches, as long as the weights stay the same.
+
+    Draws depend on the seed and on an example's number, counted from `first`, and not on what else
+    is in the batch.
     """
     if not sampling and nbest > beam:
         raise ValueError(f"nbest must be at most the beam, got {nbest} and {beam}")
@@ -69,11 +80,12 @@ def search(
     all_rules = [rule for rule in rules or [Rules()] * num_examples for _ in range(copies)]
     constraints = Constraints.start(all_rules, width, max_length, device)
     stepper = decoder if isinstance(decoder, Stepper) else Stepper(decoder)
-    state = SearchState.start(stepper, source.select(rows // copies), width, constraints)
+    numbers = range(first, first + num_examples)
+    chances = sampling.chances(numbers, max_length).to(device) if sampling else None
+    state = SearchState.start(stepper, source.select(rows // copies), width, constraints, chances)
     choose: Chooser = BestPairs(length_penalty)
     if sampling:
-        generator = torch.Generator(device).manual_seed(sampling.seed)
-        choose = ByChance(generator, sampling.temperature, sampling.top_p)
+        choose = ByChance(sampling.temperature, sampling.top_p)
     found: dict[int, list[Found]] = {}
     while len(found) < batch:
         state = state.advance(choose(stepper, state))

@@ -52,10 +52,15 @@ class SearchState:
     lengths: Int[Tensor, "batch width"]  # steps taken, END counted
     closed: Bool[Tensor, "batch width"]
     constraints: Constraints
+    chances: Float[Tensor, "batch steps 2"] | None = None  # in [0, 1): for each step's word, slot
 
     @staticmethod
     def start(
-        stepper: Stepper, source: SourceStates, width: int, constraints: Constraints
+        stepper: Stepper,
+        source: SourceStates,
+        width: int,
+        constraints: Constraints,
+        chances: Float[Tensor, "batch steps 2"] | None = None,
     ) -> "SearchState":
         """Return one empty hypothesis per example, and `width - 1` that do not exist yet."""
         cache, states, reading = stepper.start(source, width)
@@ -72,6 +77,7 @@ class SearchState:
             lengths=torch.zeros(batch, width, dtype=torch.long, device=device),
             closed=torch.zeros(batch, width, dtype=torch.bool, device=device),
             constraints=constraints,
+            chances=chances,
         )
 
     def advance(self, choice: Choice) -> "SearchState":
@@ -99,6 +105,7 @@ class SearchState:
             self.lengths.gather(1, parents) + (~was_closed).long(),
             was_closed | (choice.words == END),
             self.constraints.advance(parents, choice.words, choice.slots),
+            self.chances,
         )
 
     def write(self, stepper: Stepper) -> "SearchState":
@@ -119,5 +126,6 @@ class SearchState:
             cache=self.cache.select(rows),
             history=history,
             constraints=self.constraints.select(rows),
+            chances=None if self.chances is None else self.chances[rows],
             **tensors,
         )

@@ -8,13 +8,14 @@ from voi.config import Phase
 def rate_factor(phase: Phase, step: int, total: int) -> float:
     """Return what the learning rates are multiplied by at a step of a phase, counted from 0.
 
-    Linear warm-up, then constant or linear to zero at the end.
+    Linear warm-up, then constant, or held for a share of the phase and linear to zero at its end.
     """
     if step < phase.warmup:
         return (step + 1) / phase.warmup
     if phase.decay == "constant":
         return 1.0
-    return (total - step) / max(total - phase.warmup, 1)
+    start = max(phase.warmup, phase.decay_hold * total)
+    return min((total - step) / max(total - start, 1), 1.0)
 
 
 def entropy_weight(phase: Phase, step: int, total: int) -> float:
