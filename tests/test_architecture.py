@@ -20,6 +20,8 @@ LAYERS = {
     "config": 2,
     "metrics": 2,
     "analysis": 2,
+    "pos": 2,
+    "vision": 2,
     "data": 3,
     "tokens": 4,
     "distributions": 4,
@@ -35,11 +37,15 @@ LAYERS = {
     "likelihood": 9,
     "checkpoint": 9,
     "training": 10,
-    "evaluate": 10,
+    "validation": 10,
     "model": 10,
     "runs": 11,
+    "evaluation": 11,
     "plots": 11,
-    "cli": 12,
+    "bench": 12,
+    "distillation": 12,
+    "study": 12,
+    "cli": 14,
 }
 
 

@@ -16,11 +16,11 @@ from voi.config import Experiment
 from voi.data import Example, Task
 from voi.data.tasks import make_task
 from voi.errors import CheckpointError, DataError
-from voi.evaluate import KnownOrders, known_distances, validate
 from voi.networks import Networks
 from voi.tables import to_table
 from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
 from voi.training import Scored, Trainer, Watcher
+from voi.validation import KnownOrders, known_distances, validate
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from voi.analysis.distances import generation_ranks
-from voi.analysis.statistics import comparisons, summaries, summaries_by_length, to_rows
+from voi.analysis.statistics import (
+    comparisons,
+    sampled_comparisons,
+    summaries,
+    summaries_by_length,
+    to_rows,
+)
 from voi.analysis.traces import Trace, slots_of
 
 COUNTS = {"a": 50, "on": 20, "bus": 3}
@@ -100,7 +106,7 @@ def test_summaries_are_means_of_the_rows():
         (row.reference, row.metric): row
         for row in summaries(comparisons(traces), rng=np.random.default_rng(0))
     }
-    assert len(found) == 9
+    assert len(found) == 12
     tau = found["l2r", "tau"]
     assert (tau.num, tau.length) == (3, None)
     assert tau.mean == pytest.approx(-1 / 3)
@@ -128,3 +134,25 @@ def test_rows_are_plain_dicts():
     assert rows[0]["tau"] == -1.0
     table = to_rows(summaries(comparisons([trace("a b", [1, 0])]), rng=np.random.default_rng(0)))
     assert list(table[0]) == ["reference", "metric", "length", "num", "mean", "low", "high", "l2r"]
+
+
+def test_the_square_is_that_of_the_value_beside_it():
+    known = ((2, 1, 0, 3), (0, 1, 3, 2))
+    for row in comparisons([trace("a b c d", [3, 2, 0, 1], known_orders=known)], counts=COUNTS):
+        assert row.orc_squared == pytest.approx(row.orc**2)
+        assert row.l2r_orc_squared == pytest.approx(row.l2r_orc**2)
+
+
+def test_samples_are_averaged_within_their_example():
+    traces = [
+        trace("a b", [0, 1]),
+        trace("a b", [0, 1], samples=((0, 1), (1, 0), (1, 0), (1, 0))),
+        trace("a b c", [0, 1, 2], samples=((2, 1, 0), (0, 1, 2))),
+    ]
+    rows = {(r.reference, r.example): r for r in sampled_comparisons(traces, counts=COUNTS)}
+    assert {example for _, example in rows} == {1, 2}
+    assert (rows["l2r", 1].nld, rows["l2r", 1].tau) == (0.75, -0.5)
+    assert (rows["l2r", 2].nld, rows["l2r", 2].orc, rows["l2r", 2].length) == (1 / 3, 0.0, 3)
+    assert rows["l2r", 2].orc_squared == 1.0  # the mean of squares, not the square of a mean
+    assert rows["r2l", 1].l2r_nld == 1.0
+    assert sampled_comparisons(traces[:1]) == []

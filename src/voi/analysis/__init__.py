@@ -1,6 +1,7 @@
 """Statistics of orders on plain data: distances, traces, comparisons (docs/orders.md)."""
 
 from voi.analysis.agreement import Agreement, AgreementSummary, agreement, agreement_summaries
+from voi.analysis.between import Between, between_summaries
 from voi.analysis.bootstrap import (
     Difference,
     Interval,
@@ -34,6 +35,7 @@ from voi.analysis.statistics import (
     Summary,
     comparisons,
     reference_orders,
+    sampled_comparisons,
     summaries,
     summaries_by_length,
     to_rows,
@@ -50,6 +52,7 @@ from voi.analysis.traces import (
 __all__ = [
     "Agreement",
     "AgreementSummary",
+    "Between",
     "Comparison",
     "Contiguity",
     "ContiguitySummary",
@@ -62,6 +65,7 @@ __all__ = [
     "Trace",
     "agreement",
     "agreement_summaries",
+    "between_summaries",
     "bootstrap_difference",
     "bootstrap_mean",
     "bootstrap_ratio",
@@ -87,6 +91,7 @@ __all__ = [
     "rare_order",
     "read_traces",
     "reference_orders",
+    "sampled_comparisons",
     "slots_of",
     "summaries",
     "summaries_by_length",

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,13 +17,13 @@ from voi.analysis.distances import (
     padded,
 )
 from voi.analysis.reference import common_order, l2r_order, r2l_order, rare_order, tree_order
-from voi.analysis.traces import Trace
+from voi.analysis.traces import Trace, slots_of
 
 ValidOrders: TypeAlias = list[
     list[Sequence[int]]
 ]  # for each example the orders that count as right
 
-METRICS = ("nld", "orc", "tau")
+METRICS = ("nld", "orc", "orc_squared", "tau")
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,11 @@ class Comparison:
     reference: str  # "l2r", "r2l", "tree", "common", "rare" or "known"
     nld: float
     orc: float
+    orc_squared: float  # of the value beside it
     tau: float
     l2r_nld: float
     l2r_orc: float
+    l2r_orc_squared: float
     l2r_tau: float
 
 
@@ -46,7 +48,7 @@ class Summary:
     """The mean of one metric against one reference, with its bootstrap interval."""
 
     reference: str
-    metric: str  # "nld", "orc" or "tau"
+    metric: str  # "nld", "orc", "orc_squared" or "tau"
     length: int | None  # None: all lengths
     num: int  # examples
     mean: float
@@ -72,6 +74,37 @@ def comparisons(
     for name, valid_orders in reference_orders(traces, counts).items():
         rows += _compared(traces, name, valid_orders, compare)
     return rows
+
+
+def sampled_comparisons(
+    traces: Sequence[Trace],
+    *,
+    counts: Mapping[str, int] | None = None,
+    compare: Literal["orders", "ranks"] = "orders",
+) -> list[Comparison]:
+    """Return the same rows for the sampled orders of the traces that have some.
+
+    Every value is the mean over the samples of the example, so that an interval over rows resamples
+    examples and not samples.
+    """
+    drawn = [
+        (i, replace(trace, order=sample, slots=slots_of(sample)))
+        for i, trace in enumerate(traces)
+        for sample in trace.samples or ()
+    ]
+    groups: dict[tuple[str, int], list[Comparison]] = defaultdict(list)
+    for row in comparisons([trace for _, trace in drawn], counts=counts, compare=compare):
+        groups[row.reference, drawn[row.example][0]].append(row)
+    return [_mean_row(example, rows) for (_, example), rows in groups.items()]
+
+
+def _mean_row(example: int, rows: Sequence[Comparison]) -> Comparison:
+    """Return the mean of the rows of one example's samples."""
+    names = [*METRICS, *(f"l2r_{metric}" for metric in METRICS)]
+    means: dict[str, Any] = {
+        name: float(np.mean([getattr(row, name) for row in rows])) for name in names
+    }
+    return replace(rows[0], example=example, **means)
 
 
 def reference_orders(
@@ -160,11 +193,13 @@ def _closest(
 ) -> dict[str, Float[np.ndarray, " examples"]]:
     """Return each metric's best value over the pairs of an example, which begin at `starts`."""
     nld = np.asarray(normalized_levenshtein(written, right, lengths))
-    orc = np.asarray(order_rank_correlation(written, right, lengths))
     tau = np.asarray(kendall_tau(written, right, lengths))
+    all_orc = np.asarray(order_rank_correlation(written, right, lengths))
+    orc = np.maximum.reduceat(all_orc, starts)
     return {
         "nld": np.minimum.reduceat(nld, starts),
-        "orc": np.maximum.reduceat(orc, starts),
+        "orc": orc,
+        "orc_squared": orc**2,
         "tau": np.maximum.reduceat(tau, starts),
     }
 

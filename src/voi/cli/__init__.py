@@ -11,8 +11,13 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run a command; what a user can mend is one line on stderr and exit code 2."""
+    import voi.cli.bench
     import voi.cli.data
+    import voi.cli.distill
+    import voi.cli.evaluate
     import voi.cli.generate
+    import voi.cli.orders
+    import voi.cli.regions
     import voi.cli.show
     import voi.cli.train  # noqa: F401
 

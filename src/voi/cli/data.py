@@ -1,20 +1,38 @@
-"""`voi data`: look at data before training on it."""
+"""`voi data`: look at data before training on it; fetch and prepare published data sets."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.table import Table
 
 from voi import config
 from voi.cli.app import app
 from voi.cli.own_data import data_settings
+from voi.data.addresses import DOWNLOADS
+from voi.data.download import Download, Fetched, fetch, unpack
+from voi.data.prepare import prepare as prepare_data
 from voi.data.tasks import make_task
 from voi.data_report import check as check_data
 from voi.data_report import report_rows
+from voi.errors import ConfigError
+from voi.tables import unknown_name
 
-data_app = typer.Typer(help="Look at data before training on it.", no_args_is_help=True)
+data_app = typer.Typer(
+    help="Look at data before training on it; fetch and prepare published data sets.",
+    no_args_is_help=True,
+)
 app.add_typer(data_app, name="data")
 
 
@@ -53,3 +71,90 @@ def check(
     console.print(shown)
     for note in report.notes:
         console.print(note, highlight=False)
+
+
+@data_app.command()
+def prepare(
+    task: Annotated[str, typer.Argument(help="django, gigaword or wmt16-ro-en.")],
+    folder: Annotated[Path, typer.Option("--from", help="Holds the files as published.")],
+    out: Annotated[Path | None, typer.Option(help="Folder to make; default data/TASK.")] = None,
+) -> None:
+    """Turn a data set as published into the folder that its presets read.
+
+    Example: voi data prepare django --from downloads/django
+    """
+    made = out or Path("data") / task
+    prepared = prepare_data(task, folder, made)
+    console = Console(soft_wrap=True)
+    console.print(f"read {prepared.layout}", highlight=False)
+    for name, split in prepared.splits.items():
+        dropped = f", {split.num_dropped:,} with an empty side dropped" if split.num_dropped else ""
+        console.print(f"{name}: {split.num_pairs:,} pairs{dropped}", highlight=False)
+    if prepared.note:
+        console.print(prepared.note, highlight=False)
+    place = f" --data {made}" if out else ""
+    console.print(f"made {made}; next: voi train {task}-small{place}", highlight=False)
+
+
+@data_app.command()
+def download(
+    task: Annotated[str, typer.Argument(help="django, gigaword, wmt16-ro-en or coco.")],
+    out: Annotated[Path | None, typer.Option(help="Folder; default downloads/TASK.")] = None,
+    sha256: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=HEX", help="Expect this checksum of a file."),
+    ] = None,
+) -> None:
+    """Fetch the files of a data set from where they are published, and unpack them.
+
+    An interrupted download goes on when the command is given again.
+
+    Example: voi data download wmt16-ro-en
+    """
+    if task not in DOWNLOADS:
+        raise unknown_name("data set", task, DOWNLOADS)
+    folder = out or Path("downloads") / task
+    console = Console(soft_wrap=True)
+    for item in _with_checksums(DOWNLOADS[task], sha256 or []):
+        console.print(_described(_fetched(item, folder, console)), highlight=False)
+    if task != "coco":
+        console.print(f"next: voi data prepare {task} --from {folder}", highlight=False)
+
+
+def _with_checksums(items: Sequence[Download], settings: Sequence[str]) -> list[Download]:
+    """Return the files with the checksums that a user gave."""
+    given = {name: text for name, _, text in (setting.partition("=") for setting in settings)}
+    names = [item.name for item in items]
+    for name, text in given.items():
+        if name not in names:
+            raise unknown_name("file in --sha256", name, names)
+        if len(text) != 64 or set(text.lower()) - set("0123456789abcdef"):
+            raise ConfigError(f"--sha256 takes NAME=64 hexadecimal digits, got {name}={text!r}")
+    return [
+        replace(item, sha256=given.get(item.name, item.sha256 or "").lower() or None)
+        for item in items
+    ]
+
+
+def _fetched(item: Download, folder: Path, console: Console) -> Fetched:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        line = bar.add_task(item.name, total=None)
+        fetched = fetch(
+            item, folder, lambda _, done, total: bar.update(line, completed=done, total=total)
+        )
+        bar.update(line, description=f"unpacking {item.name}")
+        unpack(fetched.path)
+    return fetched
+
+
+def _described(fetched: Fetched) -> str:
+    state = "checksum right" if fetched.is_checked else f"unchecked, SHA-256 {fetched.sha256}"
+    there = "already there, " if fetched.was_there else ""
+    return f"{fetched.path}: {fetched.num_bytes:,} bytes, {there}{state}"

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from voi.errors import ConfigError
 
+_PLACES = ("train", "valid", "test", "folder", "hub")
+
 
 def data_settings(
     data: Path | None,
@@ -26,6 +28,7 @@ def data_settings(
     elif source is not None and target is not None:
         options |= _parallel(source, target)
     options |= {name: str(p) for name, p in (("valid", valid), ("test", test)) if p is not None}
+    options = {**dict.fromkeys(_PLACES, ""), **options}  # in place of what a preset names
     return [f"data.options.{name}={json.dumps(value)}" for name, value in options.items()]
 
 

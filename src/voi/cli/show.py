@@ -10,6 +10,8 @@ from voi import plots
 from voi.analysis import Trace
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
+from voi.data import ImageTask, Regions, Source
+from voi.data.tasks import make_task
 from voi.errors import DataError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES, PAGE_SUFFIXES, output_path
@@ -20,7 +22,8 @@ from voi.search import Hypothesis
 def show(
     run: Annotated[Path, typer.Argument(help="A run folder or model folder.")],
     source: Annotated[
-        str | None, typer.Argument(help="The source; leave it out if the task has none.")
+        str | None,
+        typer.Argument(help="The source: a text, or an image's name; none if the task has none."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -38,29 +41,50 @@ def show(
     """Draw how one target is written: the partial sentence after every step.
 
     Example: voi show runs/chain "from-left a b c d e" --out steps.svg
+
+    Of an image: voi show runs/scenes test-12 --out steps.png
     """
     if out is not None:
         _check(out)  # before the work, not after it
-    hypothesis = _written(load(run), source, beam, gaps, keywords.split())
+    model = load(run)
+    task = _image_task(model)
+    given = source if task is None else _image(task, source)
+    hypothesis = _written(model, given, beam, gaps, keywords.split())
     console = Console(highlight=False)
     if source is not None:
         console.print(f"[bold]{sentence(source)}[/bold]")
     draw_steps(hypothesis, console)
     console.print(f"{sentence(hypothesis.text)}    [dim]log p {hypothesis.score:.2f}[/dim]")
     if out is not None:
-        _draw(hypothesis.to_trace(source), out, dark)
+        _draw(hypothesis.to_trace(source), out, dark, given, task)
         console.print(f"wrote {sentence(str(out))}", soft_wrap=True)
 
 
+def _image_task(model: Model) -> ImageTask | None:
+    """Return the task whose images the model describes; None where sources are no images."""
+    if model.networks.decoder.source.regions is None:
+        return None
+    data = model.experiment.data
+    task = make_task(data.task, data.options)
+    if not isinstance(task, ImageTask):
+        raise DataError(
+            f"this run describes images, and its task {data.task} does not name any: use "
+            "voi.load(run).generate with regions, then voi.plots.draw_generation"
+        )
+    return task
+
+
+def _image(task: ImageTask, name: str | None) -> Regions:
+    if name is None:
+        example = task.split("valid")[0].source
+        raise DataError(f"this run describes images: give the name of one, such as {example}")
+    return task.source(name)
+
+
 def _written(
-    model: Model, source: str | None, beam: int | None, gaps: str | None, keywords: list[str]
+    model: Model, source: Source, beam: int | None, gaps: str | None, keywords: list[str]
 ) -> Hypothesis:
     """Return the best hypothesis for one source."""
-    if model.networks.decoder.source.regions is not None:
-        raise DataError(
-            "this run describes images, and voi show takes a text: use voi.load(run).generate with "
-            "regions, then voi.plots.draw_generation"
-        )
     ((hypothesis, *_),) = model.generate(
         [source],
         beam=beam,
@@ -76,9 +100,14 @@ def _check(out: Path) -> None:
         plots.draw_generation  # noqa: B018, says so if its extra is missing
 
 
-def _draw(trace: Trace, out: Path, is_dark: bool) -> None:
+def _draw(trace: Trace, out: Path, is_dark: bool, source: Source, task: ImageTask | None) -> None:
     if out.suffix.lower() in PAGE_SUFFIXES:
         title = trace.source or "Generation"
         plots.generation_page([trace], out, title=title, theme="dark" if is_dark else "auto")
+        return
+    theme = "dark" if is_dark else "light"
+    if task is None or not isinstance(source, Regions):
+        plots.draw_generation(trace, out, theme=theme)
     else:
-        plots.draw_generation(trace, out, theme="dark" if is_dark else "light")
+        picture = task.picture(source.image)
+        plots.draw_generation(trace, out, theme=theme, image=picture, boxes=source.boxes)

@@ -1,5 +1,5 @@
 """Real files and embedded tasks -> Example(source, target)."""
 
-from voi.data.example import Example, Regions, Source, Task
+from voi.data.example import Example, ImageTask, Regions, Source, Task, grouped
 
-__all__ = ["Example", "Regions", "Source", "Task"]
+__all__ = ["Example", "ImageTask", "Regions", "Source", "Task", "grouped"]

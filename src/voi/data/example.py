@@ -1,19 +1,36 @@
 """What every data set is made of: examples, and tasks that hold splits of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Regions:
-    """An image as a set of regions, in no particular order."""
+    """An image as a set of regions, in no particular order; equal if all of it is equal."""
 
     features: Float[np.ndarray, "m f"]
     boxes: Float[np.ndarray, "m 4"]  # left, top, right, bottom as shares of width and height
+    image: str = ""  # name of the image, where it has one
+    labels: tuple[str, ...] = ()  # what each region shows, where that is known
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Regions) and (
+            (self.image, self.labels) == (other.image, other.labels)
+            and np.array_equal(self.boxes, other.boxes)
+            and np.array_equal(self.features, other.features)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.image, self.labels, self.boxes.tobytes()))
+
+    def __str__(self) -> str:
+        """Return the name of the image; without one, how many regions it has."""
+        return self.image or f"image with {len(self.boxes)} regions"
 
 
 Source = str | Regions | None  # None: nothing is given, generation is unconditional
@@ -39,3 +56,40 @@ class Task(Protocol):
     def known_orders(self, example: Example) -> tuple[tuple[int, ...], ...]:
         """Return the equally good best orders of the target's tokens; empty if none is known."""
         ...
+
+
+@runtime_checkable
+class ImageTask(Task, Protocol):
+    """A task whose sources are images, each known by a name."""
+
+    def source(self, image: str) -> Regions:
+        """Return the regions of an image; a name that is not known is a DataError."""
+        ...
+
+    def picture(self, image: str) -> UInt8[np.ndarray, "height width 3"] | Path | None:
+        """Return the image itself, as pixels or as a file; None where it is not at hand."""
+        ...
+
+
+def grouped(examples: Iterable[Example]) -> list[tuple[Source, tuple[str, ...]]]:
+    """Return what is evaluated: sources, in order, each with all its accepted targets.
+
+    The examples of an image, one for each of its captions, become one entry, so that the image is
+    captioned once. Pairs of text stay one entry each, repeated sources included, since published
+    test sets are scored line by line. References are those of the example or, where it lists
+    none, its target; a text that comes twice is kept once.
+
+    >>> grouped([Example("a", "A"), Example("a", "B", references=("B", "b"))])
+    [('a', ('A',)), ('a', ('B', 'b'))]
+    """
+    entries: list[tuple[Source, dict[str, None]]] = []  # the keys of a dictionary keep their order
+    by_image: dict[Regions, dict[str, None]] = {}
+    for example in examples:
+        accepted = dict.fromkeys(example.references or (example.target,))
+        if isinstance(example.source, Regions):
+            if example.source in by_image:
+                by_image[example.source].update(accepted)
+                continue
+            by_image[example.source] = accepted
+        entries.append((example.source, accepted))
+    return [(source, tuple(accepted)) for source, accepted in entries]

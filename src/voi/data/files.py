@@ -1,5 +1,6 @@
 """Your own data: files, folders of files, or a data set of the hub, as a task."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ _READERS = {
     ".ndjson": read_jsonl,
 }
 _GZ = ("", ".gz")
+RECORD = "prepared.json"  # what `voi data prepare` says about a folder it made
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class FileTask:
     source_key: str = "source"  # column, or key of JSON ("translation.ro"); empty: no source
     target_key: str = "target"
     holdout: float = 0.01  # share of train that becomes valid, if need be: 1 to 1000 examples
+    hint: str = ""  # what makes the files, said where they are missing
 
     def __post_init__(self) -> None:
         given = [name for name in ("train", "folder", "hub") if getattr(self, name)]
@@ -84,15 +87,31 @@ class FileTask:
     @property
     def split_names(self) -> tuple[str, ...]:
         """The splits that there are; valid may be held out from train."""
-        return ("train", "valid", "test") if self._has("test") else ("train", "valid")
+        return ("train", "valid", "test") if self.has("test") else ("train", "valid")
+
+    def has(self, name: str) -> bool:
+        """Return whether there are files for a split, read or not."""
+        return bool(self._found(name))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how the splits came about."""
-        if self._has("valid"):
-            return ()
-        num_valid, num_all = len(self.split("valid")), len(self._whole_train)
-        return (f"valid: {num_valid} of {num_all} training examples, as no valid split is given",)
+        notes = [self._said_when_prepared]
+        if not self.has("valid"):
+            num_valid, num_all = len(self.split("valid")), len(self._whole_train)
+            count = f"{num_valid} of {num_all} training examples"
+            notes.append(f"valid: {count}, as no valid split is given")
+        return tuple(note for note in notes if note)
+
+    @property
+    def _said_when_prepared(self) -> str:
+        record = Path(self.folder) / RECORD
+        if not self.folder or not record.is_file():
+            return ""
+        try:
+            return str(json.loads(record.read_text(encoding="utf-8")).get("note", ""))
+        except (ValueError, AttributeError) as error:
+            raise DataError(f"{record} is damaged ({error}): prepare the data again") from error
 
     @cached_property
     def _opened(self) -> dict[str, Sequence[Example]]:
@@ -101,7 +120,7 @@ class FileTask:
     def _open(self, name: str) -> Sequence[Example]:
         if name == "test":
             return self._read(name)
-        if self._has("valid"):
+        if self.has("valid"):
             return self._whole_train if name == "train" else self._read(name)
         rows = held_out(len(self._whole_train), self.holdout)
         if name == "train":
@@ -118,9 +137,6 @@ class FileTask:
     def _hub_splits(self) -> Mapping[str, Any]:
         return load_hub(self.hub, self.hub_config)
 
-    def _has(self, name: str) -> bool:
-        return bool(self._found(name))
-
     def _found(self, name: str) -> list[str]:
         """Return the paths, or the split of the hub, that the name can stand for."""
         if self.train:
@@ -134,6 +150,8 @@ class FileTask:
 
     def _read(self, name: str) -> Records:
         found = self._found(name)
+        if self.hint and not self._is_there(found):
+            raise DataError(f"there is no {name} split in {self.folder or found[0]}: {self.hint}")
         if not found:
             where = self.folder or self.hub
             place = f"in {where}" if where else f"given as data.options.{name}"
@@ -146,6 +164,15 @@ class FileTask:
         if self.hub:
             return read_hub(f"{self.hub} ({found[0]})", self._hub_splits[found[0]], fields)
         return read_file(Path(found[0]), fields, self.source_suffix, self.target_suffix)
+
+    def _is_there(self, found: list[str]) -> bool:
+        """Return whether what was found, or named, can be read."""
+        if not self.train:
+            return bool(found)
+        return all(
+            Path(path).is_file() or _pair(Path(path), self.source_suffix, self.target_suffix)
+            for path in found
+        )
 
     def _sought(self, name: str) -> str:
         if self.train:

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from voi.data.addition import Addition
+from voi.data.captions import Captions
 from voi.data.chain import Chain
 from voi.data.example import Task
 from voi.data.files import FileTask
+from voi.data.prepared import Django, Gigaword, Wmt16RoEn
 from voi.data.pylines import PyLines
+from voi.data.scenes import Scenes
 from voi.data.stargraph import StarGraph
 from voi.tables import from_table, unknown_name
 
@@ -16,7 +19,12 @@ TASKS: Mapping[str, type[Task]] = {
     "addition": Addition,
     "stargraph": StarGraph,
     "pylines": PyLines,
+    "scenes": Scenes,
+    "captions": Captions,
     "files": FileTask,
+    "django": Django,
+    "gigaword": Gigaword,
+    "wmt16-ro-en": Wmt16RoEn,
 }
 
 

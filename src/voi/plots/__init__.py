@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from voi.extras import load_extra
 from voi.plots.page import generation_page
-from voi.plots.tables import Bar, Curve, bars_of, curves_by_length
+from voi.plots.tables import Bar, Curve, bars_of, curves_by_length, l2r_curves_by_length
 
 if TYPE_CHECKING:
     from voi.plots.bars import draw_bars
     from voi.plots.curves import draw_curves
     from voi.plots.generation import draw_generation
     from voi.plots.heatmap import draw_permutation
+    from voi.plots.perturbation import draw_perturbation
 
 __all__ = [
     "Bar",
@@ -26,7 +27,9 @@ __all__ = [
     "draw_curves",
     "draw_generation",
     "draw_permutation",
+    "draw_perturbation",
     "generation_page",
+    "l2r_curves_by_length",
 ]
 
 _MODULES = {
@@ -34,6 +37,7 @@ _MODULES = {
     "draw_curves": "curves",
     "draw_generation": "generation",
     "draw_permutation": "heatmap",
+    "draw_perturbation": "perturbation",
 }
 
 

@@ -26,16 +26,23 @@ def draw_bars(
     title: str = "",
     marks: Mapping[str, float] | None = None,
     mark_name: str = "left to right",
+    is_sorted: bool = True,
     theme: str = "light",
 ) -> None:
     """Draw named bars `(value, low, high)` from the smallest down, each with its interval.
 
-    `marks` holds a second value for each name, drawn as a diamond: what to compare the bar with.
+    With `is_sorted=False` they stay in the order they are given in, from the top down. `marks` holds a second value for each name, drawn as a diamond: what to compare the bar with.
     """
     target = output_path(path, FIGURE_SUFFIXES)
     with drawing():
         figure = bars_figure(
-            bars, xlabel=xlabel, title=title, marks=marks, mark_name=mark_name, theme=theme
+            bars,
+            xlabel=xlabel,
+            title=title,
+            marks=marks,
+            mark_name=mark_name,
+            is_sorted=is_sorted,
+            theme=theme,
         )
         save(figure, target)
 
@@ -47,6 +54,7 @@ def bars_figure(
     title: str = "",
     marks: Mapping[str, float] | None = None,
     mark_name: str = "left to right",
+    is_sorted: bool = True,
     theme: str = "light",
 ) -> Figure:
     """Return the figure that `draw_bars` writes."""
@@ -55,7 +63,7 @@ def bars_figure(
     if marks is not None and marks.keys() != bars.keys():
         raise ValueError(f"marks must name the bars, got {sorted(marks.keys() ^ bars.keys())}")
     colours = theme_named(theme)
-    names = sorted(bars, key=lambda name: bars[name][0])
+    names = sorted(bars, key=lambda name: bars[name][0]) if is_sorted else list(bars)
     ruler = ruler_for([*names, xlabel, title, mark_name, "…"])
     figure = new_figure(WIDTH, 1.3 + BAR_HEIGHT * len(names), colours, layout="constrained")
     axes = plain_axes(figure, ruler, colours, grid="x")

@@ -27,6 +27,8 @@ def draw_curves(
     xlabel: str,
     ylabel: str,
     title: str = "",
+    compared: Mapping[str, Curve] | None = None,
+    compared_name: str = "left to right",
     log_x: bool = False,
     log_y: bool = False,
     theme: str = "light",
@@ -34,12 +36,21 @@ def draw_curves(
     """Draw named curves `(x, y, low, high)`, each `[points]`, with a band from low to high.
 
     `low` and `high` may both be None. A nan in `y` is a gap. On a logarithmic axis all values must
-    be positive.
+    be positive. `compared` has a second curve for some of the names, drawn dashed in the same
+    colour and without its band: what to compare the first with.
     """
     target = output_path(path, FIGURE_SUFFIXES)
     with drawing():
         figure = curves_figure(
-            series, xlabel=xlabel, ylabel=ylabel, title=title, log_x=log_x, log_y=log_y, theme=theme
+            series,
+            xlabel=xlabel,
+            ylabel=ylabel,
+            title=title,
+            compared=compared,
+            compared_name=compared_name,
+            log_x=log_x,
+            log_y=log_y,
+            theme=theme,
         )
         save(figure, target)
 
@@ -50,6 +61,8 @@ def curves_figure(
     xlabel: str,
     ylabel: str,
     title: str = "",
+    compared: Mapping[str, Curve] | None = None,
+    compared_name: str = "left to right",
     log_x: bool = False,
     log_y: bool = False,
     theme: str = "light",
@@ -57,16 +70,23 @@ def curves_figure(
     """Return the figure that `draw_curves` writes."""
     if not series:
         raise ValueError("expected at least one curve, got none")
+    if not (compared or {}).keys() <= series.keys():
+        raise ValueError(f"compared must name curves, got {sorted(compared or {})}")
     colours = theme_named(theme)
     curves = {name: _checked(name, curve, log_x, log_y) for name, curve in series.items()}
-    ruler = ruler_for([*series, xlabel, ylabel, title])
+    ruler = ruler_for([*series, xlabel, ylabel, title, compared_name])
     figure = new_figure(WIDTH, HEIGHT, colours, layout="constrained")
     axes = plain_axes(figure, ruler, colours)
     for number, (name, curve) in enumerate(curves.items()):
         _draw_curve(axes, number, name, curve, colours)
+        if compared and name in compared:
+            x, y, _, _ = _checked(name, compared[name], log_x, log_y)
+            axes.plot(x, y, "--", color=_colour(number, colours), linewidth=1.2)
+    if compared:
+        axes.plot([], [], "--", color=colours.text, linewidth=1.2, label=compared_name)
     _scale(axes, [x for x, _, _, _ in curves.values()], log_x, log_y)
     labelled(axes, ruler, colours, xlabel=xlabel, ylabel=ylabel, title=title)
-    if len(series) > 1:
+    if len(series) > 1 or compared:
         add_legend(figure, axes, ruler, colours)
     return figure
 
@@ -93,9 +113,13 @@ def _floats(values: Values | None) -> Floats | None:
     return None if values is None else np.asarray(values, dtype=np.float64)
 
 
+def _colour(number: int, theme: Theme) -> str:
+    return theme.series[number % len(theme.series)]
+
+
 def _draw_curve(axes: Axes, number: int, name: str, curve: Arrays, theme: Theme) -> None:
     x, y, low, high = curve
-    colour = theme.series[number % len(theme.series)]
+    colour = _colour(number, theme)
     marker = MARKERS[number % len(MARKERS)]
     line = LINES[number // len(theme.series) % len(LINES)]
     axes.plot(x, y, line, color=colour, marker=marker, markersize=4.5, linewidth=1.6, label=name)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -28,6 +29,20 @@ def curves_by_length(summaries: Iterable[Summary], metric: str) -> dict[str, Cur
         if row.metric == metric and row.length is not None:
             groups[row.reference].append(row)
     return {name: _curve(rows) for name, rows in groups.items()}
+
+
+def l2r_curves_by_length(summaries: Iterable[Summary], metric: str) -> dict[str, Curve]:
+    """Return the same for left to right: what the curves of `curves_by_length` are read against.
+
+    >>> row = Summary(
+    ...     reference="l2r", metric="nld", length=4, num=9, mean=0.5, low=0.4, high=0.6, l2r=0.0
+    ... )
+    >>> l2r_curves_by_length([row], "nld")
+    {'l2r': ([4], [0.0], None, None)}
+    """
+    rows = [replace(row, mean=row.l2r) for row in summaries]
+    curves = curves_by_length(rows, metric)
+    return {name: (x, y, None, None) for name, (x, y, _, _) in curves.items()}
 
 
 def _curve(rows: list[Summary]) -> Curve:
