@@ -1,0 +1,193 @@
+"""`voi evaluate`: decode a split, score it, and compare runs; or score stored outputs."""
+
+import time
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from voi.cli.app import app
+from voi.errors import ConfigError
+from voi.evaluation import (
+    Settings,
+    System,
+    Table,
+    default_metrics,
+    evaluate,
+    read_outputs,
+    read_references,
+    score_outputs,
+    side_by_side,
+    write_table,
+)
+from voi.evaluation.tables import notes, text_rows
+from voi.model import load
+
+
+@app.command("evaluate")
+def command(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run or model folders; the others are compared with the first."),
+    ] = None,
+    split: Annotated[str, typer.Option(help="train, valid or test.")] = "test",
+    beam: Annotated[
+        int | None, typer.Option(min=1, help="Hypotheses kept; 1 is greedy; default: the run's.")
+    ] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Favours longer targets; default: the run's.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Only the first examples; 0: all.")] = 0,
+    metrics: Annotated[
+        str, typer.Option(help="Names with commas between them; default: those of the task.")
+    ] = "",
+    likelihood_samples: Annotated[
+        int, typer.Option(min=0, help="Orders drawn per target for log p(y | x); 0: none.")
+    ] = 64,
+    likelihood_limit: Annotated[
+        int, typer.Option(min=0, help="Likelihoods of the first examples only; 0: of all.")
+    ] = 0,
+    hypotheses: Annotated[
+        list[Path] | None,
+        typer.Option(help="Score stored outputs instead of runs: .jsonl or .txt; may be repeated."),
+    ] = None,
+    references: Annotated[
+        Path | None, typer.Option(help="For --hypotheses: .txt, .tsv or .jsonl.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of results; default RUN/evaluation/SPLIT-beamK.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
+) -> None:
+    """Score runs on a split, with signatures, likelihoods and paired bootstrap intervals.
+
+    Example: voi evaluate runs/chain runs/chain-l2r --split test --beam 5
+
+    Outputs stored before: voi evaluate --hypotheses a.jsonl --hypotheses b.jsonl --references r.txt
+    """
+    names = tuple(name.strip() for name in metrics.split(",") if name.strip()) or None
+    if bool(runs) == bool(hypotheses):
+        raise ConfigError("give either run folders or --hypotheses, as in: voi evaluate runs/chain")
+    if references is not None and not hypotheses:
+        raise ConfigError("--references goes with --hypotheses: a run knows its own references")
+    settings = Settings(
+        split, beam, length_penalty, limit, names, likelihood_samples, likelihood_limit
+    )
+    console = Console(soft_wrap=True)
+    if hypotheses:
+        table = side_by_side(_stored(hypotheses, references, names, limit))
+        _print(table, console)
+        if out is not None:
+            _write(table, out, "scores", console)
+        return
+    systems, folders = _evaluated(runs or [], settings, out, device)
+    for system, folder in zip(systems, folders, strict=True):
+        write_table(side_by_side([system]), folder, "scores")
+    table = side_by_side(systems)
+    _print(table, console)
+    name = "scores" if len(systems) == 1 else "comparison"
+    _write(table, out or folders[0], name, console)
+
+
+def _stored(
+    paths: list[Path], references: Path | None, names: tuple[str, ...] | None, limit: int
+) -> list[System]:
+    shared = None if references is None else read_references(references)
+    systems = []
+    for name, path in zip(distinct_names(paths), paths, strict=True):
+        outputs = read_outputs(path, name, shared, limit)
+        scores = score_outputs(outputs, names or default_metrics(outputs))
+        systems.append(System(name, outputs, scores))
+    return systems
+
+
+def _evaluated(
+    runs: list[Path], settings: Settings, out: Path | None, device: str
+) -> tuple[list[System], list[Path]]:
+    systems, folders = [], []
+    for name, run in zip(distinct_names(runs), runs, strict=True):
+        model = load(run, device)
+        if out is None and not run.is_dir():
+            raise ConfigError(f"{run} is no folder to keep results in: choose one with --out")
+        folder = run / "evaluation" / settings.folder_name(model) if out is None else out
+        if out is not None and len(runs) > 1:
+            folder = out / name.replace("/", "-")
+        with Watch(name) as watch:
+            systems.append(evaluate(model, name, folder, settings, watch.told))
+        folders.append(folder)
+    return systems, folders
+
+
+def distinct_names(paths: list[Path]) -> list[str]:
+    """Return what tells paths apart: the parts that they do not share.
+
+    >>> distinct_names([Path("runs/a"), Path("runs/b")]), distinct_names([Path("runs/a")])
+    (['a', 'b'], ['a'])
+    >>> distinct_names([Path("runs/a/test/h.jsonl"), Path("runs/b/test/h.jsonl")])
+    ['a', 'b']
+    """
+    parts = [path.resolve().parts for path in paths]
+    if len(set(parts)) < 2:
+        return [path.resolve().name for path in paths]
+    start = _num_shared(parts)
+    end = _num_shared([own[start:][::-1] for own in parts])
+    names = ["/".join(own[start : len(own) - end]) for own in parts]
+    return names if all(names) else [str(path) for path in paths]
+
+
+def _num_shared(sequences: Sequence[Sequence[str]]) -> int:
+    """Return how many first entries are the same in all of them."""
+    columns = zip(*sequences, strict=False)
+    return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+
+
+class Watch:
+    """A bar on standard error with what is being done; in a log file, a line now and then."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.console = Console(stderr=True)
+        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}")
+        is_quiet = not self.console.is_terminal
+        self.bar = Progress(
+            *columns, TextColumn("of {task.total}"), TimeRemainingColumn(),
+            console=self.console, disable=is_quiet, transient=True,
+        )  # fmt: skip
+        self.line = self.bar.add_task(name, total=None)
+        self._said = time.monotonic()
+
+    def __enter__(self) -> "Watch":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def told(self, what: str, done: int, total: int) -> None:
+        text = f"{self.name}: {what}"
+        self.bar.update(self.line, description=escape(text), completed=done, total=total)
+        if not self.console.is_terminal and time.monotonic() - self._said > 15:
+            self._said = time.monotonic()
+            self.console.print(f"{text} {done:,} of {total:,}", markup=False, highlight=False)
+
+
+def _print(table: Table, console: Console) -> None:
+    rows = text_rows(table)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        texts = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        style = "" if number else "bold"
+        console.print("  ".join(texts).rstrip(), style=style, markup=False, highlight=False)
+    console.print()
+    for note in notes(table):
+        console.print(note, style="dim", markup=False, highlight=False)
+
+
+def _write(table: Table, folder: Path, name: str, console: Console) -> None:
+    write_table(table, folder, name)
+    console.print(f"wrote {folder / name}.json, .csv and .md", markup=False, highlight=False)

@@ -1,0 +1,231 @@
+"""`voi orders`: in which order targets are written, as tables, figures and a page."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from voi.cli.app import app
+from voi.data import Example, Task
+from voi.data.tasks import make_task
+from voi.errors import DataError, MissingExtraError
+from voi.model import Model, load
+from voi.plots.output import FIGURE_SUFFIXES
+from voi.pos import make_tagger
+from voi.study.collect import examples_of, run_series, source_text
+from voi.study.example import Close, look_closely, write_close
+from voi.study.figures import study_figures
+from voi.study.files import write_study
+from voi.study.pictures import picture_of, pictures_of
+from voi.study.series import Series, file_series, read_counts
+from voi.study.summary import in_words
+from voi.study.tables import Study, study
+from voi.study.tagging import Tagger
+from voi.study.views import View, overall_view
+
+_SHOWN_PARTS = 20
+
+Runs = Annotated[
+    list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, side by side.")
+]
+Traces = Annotated[
+    list[Path] | None, typer.Option(help="A trace file of any model; may be given repeatedly.")
+]
+Counts = Annotated[
+    Path | None,
+    typer.Option(help='For trace files: {"token": count} of the training targets, JSON.'),
+]
+Ranks = Annotated[bool, typer.Option("--ranks", help="Compare ranks, as the paper's program does.")]
+TaggerName = Annotated[
+    str, typer.Option(help="Parts of speech: hanta (English), module:function, or none.")
+]
+Perturb = Annotated[
+    int | None, typer.Option(min=0, help="Instead: remove parts of this example's source, from 0.")
+]
+Reference = Annotated[
+    bool, typer.Option("--reference", help="Perturb with the reference target frozen.")
+]
+Images = Annotated[Path | None, typer.Option(help="The folder that the images of captions are in.")]
+Out = Annotated[
+    Path | None, typer.Option(help="A folder for report.html, tables, traces and figures.")
+]
+Format = Annotated[str, typer.Option("--format", help="Of the figures: svg, png or pdf.")]
+
+
+@app.command()
+def orders(
+    runs: Runs = None,
+    traces: Traces = None,
+    split: Annotated[str, typer.Option(help="Of the runs' own data.")] = "test",
+    limit: Annotated[int, typer.Option(min=0, help="Examples; 0: the whole split.")] = 0,
+    samples: Annotated[int, typer.Option(min=0, help="Orders sampled per target.")] = 4,
+    beam: Annotated[int, typer.Option(min=0, help="Of the decoder; 0: the run's own.")] = 0,
+    counts: Counts = None,
+    ranks: Ranks = False,
+    tagger: TaggerName = "hanta",
+    seed: Annotated[int, typer.Option(help="Of samples and intervals.")] = 0,
+    perturb: Perturb = None,
+    reference: Reference = False,
+    images: Images = None,
+    out: Out = None,
+    suffix: Format = "svg",
+) -> None:
+    """Measure and show the orders that models have learned and that they write in.
+
+    Example: voi orders runs/chain runs/chain-l2r --split test --out orders
+
+    Traces of any model: voi orders --traces mine.jsonl --out orders
+
+    What one source does to an order: voi orders runs/chain --perturb 3 --out closely
+    """
+    if f".{suffix}" not in FIGURE_SUFFIXES:
+        raise DataError(f"--format must be svg, png or pdf, got {suffix!r}")
+    console = Console(highlight=False)
+    if perturb is not None:
+        model, task = _open(_only_one(runs or (), traces or ()))
+        example = _example(task, split, perturb)
+        image = picture_of(example, pictures_of(task, images))
+        close = look_closely(model, example, is_generated=not reference, beam=beam or None)
+        _print_close(close, console)
+        paths = (
+            [] if out is None else write_close(model, close, out, image=image, suffix=f".{suffix}")
+        )
+    else:
+        make_tags, untagged = _tagger(tagger)
+        series = _of_runs(runs or (), split, limit, samples, beam, seed, images)
+        series += _of_files(traces or (), counts)
+        compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
+        found = study(series, tagger=make_tags, untagged=untagged, compare=compare, seed=seed)
+        _print_study(found, console)
+        paths = [] if out is None else _write_study(found, out, suffix)
+    for path in paths:
+        console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _tagger(name: str) -> tuple[Tagger | None, str]:
+    """Return a tagger, or why there is none."""
+    if name == "none":
+        return None, "left out by --tagger none"
+    try:
+        return make_tagger(name), ""
+    except MissingExtraError as error:
+        return None, str(error)
+
+
+def _only_one(runs: Sequence[Path], traces: Sequence[Path]) -> Path:
+    if len(runs) != 1 or traces:
+        raise DataError("--perturb looks at an example of one run: name one, without --traces")
+    return runs[0]
+
+
+def _open(run: Path) -> tuple[Model, Task]:
+    """Return a model and the data it was trained on."""
+    model = load(run)
+    data = model.experiment.data
+    return model, make_task(data.task, data.options)
+
+
+def _of_runs(
+    runs: Sequence[Path],
+    split: str,
+    limit: int,
+    samples: int,
+    beam: int,
+    seed: int,
+    images: Path | None,
+) -> list[Series]:
+    """Return what the runs have learned and written; a bar on standard error shows the progress."""
+    found: list[Series] = []
+    errors = Console(stderr=True)
+    with Progress(console=errors, disable=not errors.is_terminal, transient=True) as bar:
+        for run in runs:
+            model, task = _open(run)
+            examples = examples_of(task, split, limit)
+            name = run.resolve().name
+            job = bar.add_task(name, total=2 * len(examples))
+            found += run_series(
+                name,
+                model,
+                examples,
+                known_orders=task.known_orders,
+                samples=samples,
+                beam=beam or None,
+                seed=seed,
+                pictures=pictures_of(task, images),
+                advance=partial(bar.advance, job),
+            )
+    return found
+
+
+def _of_files(paths: Sequence[Path], counts: Path | None) -> list[Series]:
+    known = None if counts is None else read_counts(counts)
+    return [file_series(path, known) for path in paths]
+
+
+def _print_study(found: Study, console: Console) -> None:
+    """Print a small table for each series, and what it says in words."""
+    view = overall_view(found, is_compact=True)
+    sentences = {paragraph.heading: paragraph.sentences for paragraph in in_words(found)}
+    for name in dict.fromkeys(row[0] for row in view.rows):
+        console.print(f"[bold]{escape(name)}[/bold]")
+        console.print(_table(view, name))
+        console.print(escape(" ".join(sentences.pop(name, ()))) + "\n")
+    for others in sentences.values():
+        console.print(escape("\n".join(others)) + "\n")
+    for note in (view.note, *(f"Left out. {reason}" for reason in found.skipped)):
+        console.print(escape(note), style="dim")
+
+
+def _table(view: View, series: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for i, name in enumerate(view.header[1:], start=1):
+        table.add_column(name, justify="left" if i < view.num_names else "right", no_wrap=True)
+    for row in view.rows:
+        if row[0] == series:
+            table.add_row(*map(escape, row[1:]))
+    return table
+
+
+def _write_study(found: Study, out: Path, suffix: str) -> list[Path]:
+    names = ", ".join(dict.fromkeys(series.run for series in found.series))
+    try:
+        figures = study_figures(found)
+    except MissingExtraError:
+        figures = []  # the page says so
+    write_study(found, out, figures=figures, suffix=f".{suffix}", title=f"Orders: {names}")
+    return [out / "report.html"]
+
+
+def _example(task: Task, split: str, index: int) -> Example:
+    """Return an example by its number in the tables."""
+    examples = examples_of(task, split, index + 1)
+    if index >= len(examples):
+        raise DataError(
+            f"--perturb must be below {len(examples)}, the number of examples in {split}, got "
+            f"{index}"
+        )
+    return examples[index]
+
+
+def _print_close(close: Close, console: Console) -> None:
+    found = close.perturbation
+    source = source_text(close.example.source)
+    if source is not None:
+        console.print(f"[bold]{escape(source)}[/bold]")
+    written = [found.tokens[i] for i in found.order]
+    console.print(f"{escape(' '.join(found.tokens))}")
+    console.print(f"inferred order: {escape(' '.join(written))}", style="dim")
+    table = Table("part", "removed", "NLD", "ORC", "tau", "order without it", box=None)
+    for removal in found.removals[:_SHOWN_PARTS]:
+        values = (f"{value:.3f}" for value in (removal.nld, removal.orc, removal.tau))
+        order = " ".join(found.tokens[i] for i in removal.order)
+        table.add_row(str(removal.part + 1), escape(removal.name), *values, escape(order))
+    console.print(table)
+    if len(found.removals) > _SHOWN_PARTS:
+        console.print(f"and {len(found.removals) - _SHOWN_PARTS} parts with no larger effect")

@@ -1,0 +1,134 @@
+"""Files of captions: COCO's annotations, Karpathy's splits, JSON lines, tab-separated lines."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from voi.data.lines import Lines
+from voi.errors import DataError
+
+SPLITS: Mapping[str, str] = {  # what files call a split -> its name here
+    "train": "train",
+    "restval": "train",  # Karpathy's: images of val2014 that are used for training
+    "train2017": "train",
+    "valid": "valid",
+    "val": "valid",
+    "dev": "valid",
+    "val2017": "valid",
+    "test": "test",
+}
+_BAD = (KeyError, TypeError, ValueError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """One image and its captions."""
+
+    image: str
+    captions: tuple[str, ...]
+    split: str = ""  # train, valid or test; empty where the file does not say
+
+
+def read_captions(path: Path) -> list[Captioned]:
+    """Return the images of a file with their captions, in the order of the file.
+
+    The file is COCO's captions_*.json or Karpathy's dataset_*.json, JSON lines with `file`,
+    `captions` and perhaps `split`, or tab-separated lines `image, split, caption`; each may end in
+    .gz. Images of a tab-separated file are named by their first column alone.
+    """
+    ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    if ending not in _READERS:
+        raise DataError(f"{path} is no file of captions: expected one of {', '.join(_READERS)}")
+    if not path.is_file():
+        raise DataError(f"no file {path}: give the path of a file of captions")
+    try:
+        found = list(_READERS[ending](path))
+    except _BAD as error:
+        reason = f"no key {error}" if isinstance(error, KeyError) else str(error)
+        raise DataError(
+            f"{path} is not a file of captions ({reason}): docs/captions.md says what it holds"
+        ) from error
+    for image in found:
+        if not image.captions or not all(caption.strip() for caption in image.captions):
+            raise DataError(f"{path}: {image.image} has no caption, or an empty one: remove it")
+    if not found:
+        raise DataError(f"{path} holds no captions")
+    return found
+
+
+def _json(path: Path) -> Iterator[Captioned]:
+    table = _table(path)
+    if "annotations" in table:
+        return _coco(table)
+    return (
+        Captioned(
+            "/".join(filter(None, (image.get("filepath", ""), image["filename"]))),
+            tuple(_text(sentence["raw"]) for sentence in image["sentences"]),
+            _split(image["split"]),
+        )
+        for image in table["images"]
+    )
+
+
+def _coco(table: Mapping[str, Any]) -> Iterator[Captioned]:
+    captions: dict[Any, list[str]] = {}
+    for each in table["annotations"]:
+        captions.setdefault(each["image_id"], []).append(_text(each["caption"]))
+    for image in table["images"]:
+        if image["id"] in captions:  # the files of test images have none
+            yield Captioned(image["file_name"], tuple(captions[image["id"]]))
+
+
+def _json_lines(path: Path) -> Iterator[Captioned]:
+    lines = Lines(path)
+    for number in range(len(lines)):
+        try:
+            record = json.loads(lines[number])
+            split = _split(record["split"]) if "split" in record else ""
+            yield Captioned(record["file"], tuple(map(_text, record["captions"])), split)
+        except (*_BAD, DataError) as error:
+            raise ValueError(f"line {number + 1}: {type(error).__name__} {error}") from error
+
+
+def _tab_separated(path: Path) -> Iterator[Captioned]:
+    lines = Lines(path)
+    captions: dict[tuple[str, str], list[str]] = {}
+    for number in range(len(lines)):
+        columns = lines[number].split("\t")
+        if len(columns) != 3:
+            raise ValueError(f"line {number + 1} has {len(columns)} columns, expected 3")
+        image, split, caption = columns
+        captions.setdefault((image, split), []).append(_text(caption))
+    for (image, split), texts in captions.items():
+        yield Captioned(image, tuple(texts), _split(split))
+
+
+def _table(path: Path) -> Mapping[str, Any]:
+    try:
+        content = path.read_bytes()
+        return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"it cannot be read: {error}") from error
+
+
+def _split(name: str) -> str:
+    if name not in SPLITS:
+        raise ValueError(f"unknown split {name!r}, known: {', '.join(SPLITS)}")
+    return SPLITS[name]
+
+
+def _text(caption: str) -> str:
+    """Return a caption on one line; those of COCO end in blanks and line feeds now and then."""
+    return " ".join(caption.split())
+
+
+_READERS: Mapping[str, Callable[[Path], Iterator[Captioned]]] = {
+    ".json": _json,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".tsv": _tab_separated,
+}

@@ -1,0 +1,119 @@
+"""A split -> what a model writes for it, one trace per line, kept while it is written."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from voi.analysis import to_record
+from voi.data import Example, Regions, Source, grouped
+from voi.errors import DataError
+from voi.evaluation.conventions import Conventions
+from voi.evaluation.journal import Journal
+from voi.model import Model
+from voi.search import Hypothesis
+
+Told = Callable[[str, int, int], None]  # what is done, how many are done, of how many
+References = tuple[tuple[str, ...], ...]
+
+BATCH_SIZE = 32
+
+
+@dataclass(frozen=True)
+class Item:
+    """A source to write for, with every accepted target."""
+
+    source: Source
+    references: tuple[str, ...]
+    published: tuple[str, ...] | None  # with <unk> for words the model does not know; code only
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a stored line must hold to be the line of this item."""
+        is_text = isinstance(self.source, str)
+        parts: dict[str, Any] = {"source": self.source if is_text else None}
+        if isinstance(self.source, Regions):
+            parts["image"] = str(self.source)
+        parts |= {"reference": self.references[0], "references": list(self.references)}
+        return parts if self.published is None else parts | {"published": list(self.published)}
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What one system wrote, in the order of the split, and what it should have written."""
+
+    name: str
+    hypotheses: tuple[str, ...]
+    references: References
+    published: References | None
+    about: Mapping[str, Any]  # checkpoint, split, beam and so on, as far as they are known
+
+
+def items_of(examples: Sequence[Example], conventions: Conventions, limit: int = 0) -> list[Item]:
+    """Return what is to be written: an image once, a text as often as it is asked for."""
+    numbers = range(len(examples))
+    if limit and not isinstance(examples[0].source, Regions):  # captions of an image lie apart
+        numbers = numbers[:limit]
+    entries = grouped(examples[i] for i in numbers)
+    return [_item(source, texts, conventions) for source, texts in entries[: limit or None]]
+
+
+def _item(source: Source, texts: Sequence[str], conventions: Conventions) -> Item:
+    published = None
+    if conventions.kind == "code":
+        published = tuple(conventions.published(text, source) for text in texts)
+    return Item(source, tuple(map(conventions.reference, texts)), published)
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How targets are searched for."""
+
+    beam: int
+    length_penalty: float
+    max_length: int
+
+
+def write_outputs(
+    model: Model,
+    items: Sequence[Item],
+    path: Path,
+    decoding: Decoding,
+    about: Mapping[str, Any],
+    notes: Mapping[str, Any],
+    told: Told = lambda what, done, total: None,
+    batch_size: int = BATCH_SIZE,
+) -> None:
+    """Write the best hypothesis of every item to a trace file.
+
+    Lines stand in the order of the items. What is in the file already is checked and not written
+    again. The file has the format of docs/orders.md, "Trace files", with the keys `references`,
+    `published` (code only) and `image` (images only) beside it.
+    """
+    journal = Journal(path, {**about, **dataclasses.asdict(decoding)}, notes)
+    _check_stored(journal, items)
+    told("decoding", min(len(journal.records), len(items)), len(items))
+    remaining = iter(items[len(journal.records) :])
+    while part := list(islice(remaining, batch_size)):
+        found = model.generate([item.source for item in part], **dataclasses.asdict(decoding))
+        pairs = zip(part, (best for best, *_ in found), strict=True)
+        journal.append(_record(item, hypothesis) for item, hypothesis in pairs)
+        told("decoding", len(journal.records), len(items))
+
+
+def _record(item: Item, hypothesis: Hypothesis) -> dict[str, Any]:
+    return {**to_record(hypothesis.to_trace()), **item.identity}
+
+
+def _check_stored(journal: Journal, items: Sequence[Item]) -> None:
+    """Raise an error if a stored line was written for another item than the one in its place."""
+    for number, (record, item) in enumerate(zip(journal.records, items, strict=False), start=1):
+        for key, value in item.identity.items():
+            if record.get(key) != value:
+                raise DataError(
+                    f"{journal.path}:{number} has {key} {record.get(key)!r}, the split has "
+                    f"{value!r} there: its data has changed; choose another folder with --out, or "
+                    f"remove that one"
+                )

@@ -1,0 +1,141 @@
+"""A model and a split -> a scored system, everything on the way kept in one folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from voi.data import Example, Task
+from voi.data.tasks import make_task, split_names
+from voi.errors import ConfigError, DataError
+from voi.evaluation import identity
+from voi.evaluation.comparison import System
+from voi.evaluation.conventions import METRICS_OF, Conventions, kind_of
+from voi.evaluation.journal import read_about
+from voi.evaluation.likelihoods import PerToken, per_token, write_likelihoods
+from voi.evaluation.outputs import Decoding, Outputs, Told, items_of, write_outputs
+from voi.evaluation.scores import check_metrics, default_metrics, score_outputs
+from voi.evaluation.stored import read_outputs
+from voi.model import Model
+
+HYPOTHESES = "hypotheses.jsonl"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is evaluated, and how."""
+
+    split: str = "test"
+    beam: int | None = None  # None: as the run was set up
+    length_penalty: float | None = None  # None: as the run was set up
+    limit: int = 0  # examples, or images; 0: all
+    metrics: tuple[str, ...] | None = None  # None: those of the task
+    likelihood_samples: int = 64  # orders drawn per target; 0: no likelihoods
+    likelihood_limit: int = 0  # examples; 0: as many as `limit` says
+
+    def __post_init__(self) -> None:
+        least = {"limit": 0, "likelihood_samples": 0, "likelihood_limit": 0, "beam": 1}
+        for name, lowest in least.items():
+            value = getattr(self, name)
+            if value is not None and value < lowest:
+                option = name.replace("_", "-")
+                raise ConfigError(f"--{option} must be at least {lowest}, got {value}")
+        check_metrics(self.metrics or ())
+
+    def decoding(self, model: Model) -> Decoding:
+        """Return how a model searches: as set here, else as its run was set up."""
+        own = model.experiment.search
+        beam = own.beam if self.beam is None else self.beam
+        penalty = own.length_penalty if self.length_penalty is None else self.length_penalty
+        return Decoding(beam, penalty, own.max_length)
+
+    def folder_name(self, model: Model) -> str:
+        """Return the name of the folder of results within a run: split, beam, unusual penalty."""
+        search, own = self.decoding(model), model.experiment.search
+        is_usual = search.length_penalty == own.length_penalty
+        ending = "" if is_usual else f"-penalty{search.length_penalty:g}"
+        return f"{self.split}-beam{search.beam}{ending}"
+
+
+def evaluate(
+    model: Model,
+    name: str,
+    folder: Path,
+    settings: Settings = Settings(),  # noqa: B008  (frozen)
+    told: Told = lambda what, done, total: None,
+) -> System:
+    """Decode a split, score what was written, and measure how likely the targets are.
+
+    What is in the folder already, from an evaluation with the same settings, is not redone.
+    """
+    data = model.experiment.data
+    examples = _split(make_task(data.task, data.options), settings.split)
+    job = _Job(model, examples, folder, settings, told)
+    outputs = job.outputs(name)
+    if outputs is None:
+        return System(name, None, (), job.likelihoods())
+    told("scoring", 0, 1)
+    chosen = default_metrics(outputs) if settings.metrics is None else settings.metrics
+    scores = score_outputs(outputs, chosen)
+    told("scoring", 1, 1)
+    return System(name, outputs, scores, job.likelihoods())
+
+
+def _split(task: Task, name: str) -> Sequence[Example]:
+    if name not in split_names(task):
+        raise DataError(
+            f"there is no {name} split: choose one of {', '.join(split_names(task))} with --split"
+        )
+    examples = task.split(name)
+    if not len(examples):
+        raise DataError(f"the {name} split is empty: choose another with --split")
+    return examples
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One model on one split."""
+
+    model: Model
+    examples: Sequence[Example]
+    folder: Path
+    settings: Settings
+    told: Told
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What results must have been made with to be gone on with."""
+        return {
+            "task": self.model.experiment.data.task,
+            "split": self.settings.split,
+            "checkpoint": identity.weights_digest(self.model),
+            "voi": identity.version(),
+        }
+
+    def outputs(self, name: str) -> Outputs | None:
+        """Return what the model writes; None where no metric asks for it."""
+        task, codec = self.model.experiment.data.task, self.model.codec
+        kind = kind_of(task, codec.config, self.examples[0].source)
+        if not (METRICS_OF[kind] if self.settings.metrics is None else self.settings.metrics):
+            return None
+        conventions = Conventions(codec, kind)
+        about = {**self.about, "text": conventions.text, "metrics": list(METRICS_OF[kind])}
+        items = items_of(self.examples, conventions, self.settings.limit)
+        path, decoding = self.folder / HYPOTHESES, self.settings.decoding(self.model)
+        write_outputs(self.model, items, path, decoding, about, identity.notes(), self.told)
+        return read_outputs(path, name, limit=len(items))
+
+    def likelihoods(self) -> tuple[PerToken, ...]:
+        """Return ELBO, bound and exact value of the targets."""
+        samples = self.settings.likelihood_samples
+        if not samples:
+            return ()
+        limits = (self.settings.limit, self.settings.likelihood_limit, len(self.examples))
+        count = min(limit for limit in limits if limit)
+        path = self.folder / f"likelihoods-{samples}.jsonl"
+        found = write_likelihoods(
+            self.model, self.examples, count, path, samples, self.about, identity.notes(), self.told
+        )
+        order = f"order:{self.model.experiment.order.kind}|samples:{samples}"
+        return per_token(found, f"{order}|{identity.signature(read_about(path))}")

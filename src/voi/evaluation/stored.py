@@ -1,0 +1,118 @@
+"""Hypotheses and references from files: scoring what was written before needs no model."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from voi.analysis import Trace, read_traces
+from voi.errors import DataError
+from voi.evaluation.journal import read_about
+from voi.evaluation.outputs import Outputs, References
+
+_KEYS = ("references", "reference", "target")  # of a JSON object, the first that there is
+
+
+def read_outputs(
+    path: Path, name: str, references: References | None = None, limit: int = 0
+) -> Outputs:
+    """Return the hypotheses of a trace file (.jsonl) or of a text with one per line.
+
+    Without `references` those that stand in the trace file count. With `limit` only so many are
+    taken, from the first on.
+    """
+    end = limit or None
+    if path.suffix != ".jsonl":
+        hypotheses, stored, published = _lines(path), None, None
+    else:
+        traces = read_traces(path)
+        hypotheses = [trace.target for trace in traces]
+        stored, published = _stored(traces), _published(traces)
+    if references is not None:
+        stored, published = references, None
+    if stored is None:
+        raise DataError(f"{path} holds no references: give them with --references")
+    if len(stored) != len(hypotheses):
+        raise DataError(
+            f"{path} has {len(hypotheses)} hypotheses for {len(stored)} references: line N of one "
+            f"must belong to line N of the other"
+        )
+    if not hypotheses:
+        raise DataError(f"{path} is empty: expected one hypothesis per line")
+    return Outputs(
+        name=name,
+        hypotheses=tuple(hypotheses[:end]),
+        references=stored[:end],
+        published=None if published is None else published[:end],
+        about=read_about(path) if path.suffix == ".jsonl" else {},
+    )
+
+
+def _stored(traces: Sequence[Trace]) -> References | None:
+    """Return the references inside traces, if every one has some."""
+    found = []
+    for trace in traces:
+        own = trace.extra.get("references") or (trace.reference,)
+        if not _are_texts(own):
+            return None
+        found.append(tuple(own))
+    return tuple(found)
+
+
+def _published(traces: Sequence[Trace]) -> References | None:
+    found: list[Any] = [trace.extra.get("published") for trace in traces]
+    return tuple(tuple(own) for own in found) if all(map(_are_texts, found)) else None
+
+
+def _are_texts(value: Any) -> bool:
+    is_list = isinstance(value, list | tuple) and len(value) > 0
+    return is_list and all(isinstance(text, str) for text in value)
+
+
+def read_references(path: Path) -> References:
+    """Return the references of each example.
+
+    .txt: one per line. .tsv: one or several per line, tabs between them. .jsonl: a text, a list of
+    texts, or an object whose `references`, `reference` or `target` is one of these.
+    """
+    lines = _lines(path)
+    if path.suffix == ".txt":
+        return tuple((line,) for line in lines)
+    if path.suffix == ".tsv":
+        return tuple(_columns(line) for line in lines)
+    if path.suffix == ".jsonl":
+        return tuple(_json(line, f"{path}:{i}") for i, line in enumerate(lines, start=1))
+    raise DataError(f"references must be a .txt, .tsv or .jsonl file, got {path}: rename it")
+
+
+def _columns(line: str) -> tuple[str, ...]:
+    """Return the columns of a line; an example may have fewer references than others."""
+    return tuple(text for text in line.split("\t") if text) or ("",)
+
+
+def _json(line: str, place: str) -> tuple[str, ...]:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise DataError(f"{place}: expected JSON, got {line[:60]!r}") from error
+    if isinstance(value, dict):
+        value = next((value[key] for key in _KEYS if value.get(key)), None)
+    own = [value] if isinstance(value, str) else value
+    if not _are_texts(own):
+        raise DataError(
+            f"{place}: expected a text, a list of texts, or an object with one of "
+            f"{', '.join(_KEYS)}, got {line[:60]!r}"
+        )
+    return tuple(own)
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file; an empty line is an empty text."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}; check the path") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 ({error.reason}): re-encode it") from error
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines

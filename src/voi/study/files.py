@@ -1,0 +1,92 @@
+"""A study as files: tables as CSV, everything as JSON, traces, figures, and one page."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from voi.analysis import write_traces
+from voi.atomic import write_text
+from voi.errors import DataError
+from voi.study.figures import StudyFigure
+from voi.study.report import report_page
+from voi.study.tables import Study
+
+
+def write_study(
+    study: Study,
+    folder: Path,
+    *,
+    figures: Sequence[StudyFigure] = (),
+    suffix: str = ".svg",
+    title: str = "Orders",
+) -> None:
+    """Write report.html, statistics.json, tables/*.csv, traces/*.jsonl and figures/*.
+
+    Each file appears whole or not at all; others in the folder stay as they are.
+    """
+    try:
+        for name in ("tables", "traces", *(["figures"] if figures else [])):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        for name, rows in study.tables.items():
+            write_text(folder / "tables" / f"{name}.csv", csv_text([row.values for row in rows]))
+        write_text(folder / "statistics.json", json.dumps(to_json(study), indent=1) + "\n")
+        for number, series in enumerate(study.series, start=1):
+            write_traces(folder / "traces" / f"{number}-{_plain(series.name)}.jsonl", series.traces)
+        _write_figures(figures, folder / "figures", suffix)
+        write_text(folder / "report.html", report_page(study, figures, title=title))
+    except OSError as error:
+        raise DataError(
+            f"cannot write to {folder}: {error.strerror or error}: choose another folder with --out"
+        ) from error
+
+
+def to_json(study: Study) -> dict[str, Any]:
+    """Return everything that was measured, as plain values."""
+    return {
+        "compare": study.compare,
+        "seed": study.seed,
+        "series": [
+            {"run": series.run, "orders": series.orders, "num": len(series.traces)}
+            for series in study.series
+        ],
+        "skipped": list(study.skipped),
+        "tables": {name: [row.values for row in rows] for name, rows in study.tables.items()},
+    }
+
+
+def csv_text(rows: Sequence[dict[str, Any]]) -> str:
+    r"""Return rows with the same keys as CSV; without rows, nothing.
+
+    >>> csv_text([{"a": 1, "b": "x,y"}, {"a": None, "b": ""}])
+    'a,b\n1,"x,y"\n,\n'
+    """
+    if not rows:
+        return ""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue().encode("utf-8", "backslashreplace").decode()
+
+
+def _write_figures(figures: Sequence[StudyFigure], folder: Path, suffix: str) -> None:
+    if not figures:
+        return
+    from voi.plots.canvas import drawing, save
+
+    with drawing():
+        for figure in figures:
+            save(figure.draw("light"), folder / f"{figure.name}{suffix}")
+
+
+def _plain(name: str) -> str:
+    """Return a name that any file system takes.
+
+    >>> _plain("runs/chain, learned")
+    'runs-chain-learned'
+    """
+    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "series"

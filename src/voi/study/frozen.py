@@ -1,0 +1,34 @@
+"""A source and the tokens of a target, as they are, in ids: nothing is tokenised again."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from voi.batch import Batch, collate
+from voi.data import Regions, Source
+from voi.errors import DataError
+from voi.tokens import Codec, Corpus, Ragged
+from voi.tokens.copying import ids_with_copies, unknown_words
+
+
+def frozen_batch(codec: Codec, source: Source, tokens: Sequence[str]) -> Batch:
+    """Return a batch of one example; a generated target keeps the tokens it was written in."""
+    if not tokens:
+        raise DataError("expected a target with at least one token, got none: take another example")
+    targets = Ragged.of([target_ids(codec, source, tokens)])
+    if isinstance(source, Regions):
+        features, boxes = (Ragged.joined([part]) for part in (source.features, source.boxes))
+        corpus = Corpus(targets, features=features, boxes=boxes)
+    elif source is None:
+        corpus = Corpus(targets)
+    else:
+        corpus = Corpus(targets, sources=Ragged.of([codec.encode_source(source)]))
+    return collate(corpus, np.arange(1))
+
+
+def target_ids(codec: Codec, source: Source, tokens: Sequence[str]) -> list[int]:
+    """Return the ids of target tokens; unknown ones that stand in the source become copies."""
+    copied: list[str] = []
+    if codec.vocabulary.num_copies and isinstance(source, str):
+        copied = unknown_words(codec.tokenizer.source_tokens(source), codec.vocabulary)
+    return ids_with_copies(tokens, copied, codec.vocabulary)

@@ -1,0 +1,216 @@
+"""Series -> tables: every statistic of voi.analysis, for each series, with what was left out."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from voi.analysis import (
+    Agreement,
+    AgreementSummary,
+    Between,
+    Comparison,
+    Contiguity,
+    ContiguitySummary,
+    FirstToken,
+    GroupIndex,
+    Summary,
+    agreement,
+    agreement_summaries,
+    between_summaries,
+    comparisons,
+    contiguity,
+    contiguity_summaries,
+    first_tokens,
+    indices_by_band,
+    indices_by_tag,
+    indices_by_word,
+    sampled_comparisons,
+    summaries,
+    summaries_by_length,
+)
+from voi.study.series import Series, aligned
+from voi.study.tagging import Tagger, tagging_words
+
+MIN_WORD_COUNT = 5  # a rarer word has no row of its own
+
+Record = (
+    Agreement
+    | AgreementSummary
+    | Between
+    | Comparison
+    | Contiguity
+    | ContiguitySummary
+    | FirstToken
+    | GroupIndex
+    | Summary
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: whose it is, and what it says."""
+
+    run: str
+    orders: str  # "learned", "sampled", "generated" or "mixed"
+    record: Record
+    other: str = ""  # the second series, in a comparison of two
+    example: int | None = None  # index of the example, in a table of single ones
+
+    @property
+    def series(self) -> str:
+        return f"{self.run}, {self.orders}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All of it as plain values, ready for CSV or JSON."""
+        places: dict[str, Any] = {"run": self.run, "orders": self.orders}
+        places |= {"other": self.other} if self.other else {}
+        places |= {} if self.example is None else {"example": self.example}
+        return places | asdict(self.record)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What was measured of which traces, and what could not be."""
+
+    series: tuple[Series, ...]
+    tables: Mapping[str, list[Row]]  # by name; empty ones are there too
+    skipped: tuple[str, ...]  # one reason a line
+    compare: Literal["orders", "ranks"]
+    seed: int  # of the bootstrap
+
+    def rows(self, table: str, **fields: object) -> list[Row]:
+        """Return the rows of a table whose values have these fields."""
+        return [
+            row
+            for row in self.tables[table]
+            if fields.items() <= ({"series": row.series} | row.values).items()
+        ]
+
+
+def study(
+    all_series: Sequence[Series],
+    *,
+    tagger: Tagger | None = None,
+    untagged: str = "no tagger was given",
+    compare: Literal["orders", "ranks"] = "orders",
+    seed: int = 0,
+    num_resamples: int = 1000,
+) -> Study:
+    """Return every statistic of every series; intervals are drawn from `seed`.
+
+    Without a tagger there are no parts of speech, and `untagged` is the reason that is named.
+    """
+    found = aligned(all_series)
+    tools = _Tools(np.random.default_rng(seed), num_resamples, compare, tagger)
+    tables: dict[str, list[Row]] = {name: [] for name in TABLES}
+    for series in found:
+        for name, part in _parts(series, tools):
+            tables[name] += part
+    tables["between"] = list(_between(found, tools))
+    return Study(
+        found, tables, tuple(_skipped(found, tables, "" if tagger else untagged)), compare, seed
+    )
+
+
+@dataclass(frozen=True)
+class _Tools:
+    rng: np.random.Generator
+    num_resamples: int
+    compare: Literal["orders", "ranks"]
+    tagger: Tagger | None
+
+    @property
+    def drawing(self) -> dict[str, Any]:
+        return {"rng": self.rng, "num_resamples": self.num_resamples}
+
+
+TABLES = (
+    "comparisons",
+    "overall",
+    "by_length",
+    "by_tag",
+    "by_word",
+    "by_band",
+    "contiguity",
+    "contiguity_by_example",
+    "first_tokens",
+    "agreement",
+    "agreement_by_example",
+    "between",
+)
+
+
+def _parts(series: Series, tools: _Tools) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the rows that one series adds to each table."""
+    traces, draws = series.traces, tools.drawing
+    written = comparisons(traces, counts=series.counts, compare=tools.compare)
+    sampled = sampled_comparisons(traces, counts=series.counts, compare=tools.compare)
+    for orders, rows in ((series.orders, written), ("sampled", sampled)):
+        yield "comparisons", _rows(series, rows, orders)
+        yield "overall", _rows(series, summaries(rows, **draws), orders)
+        yield "by_length", _rows(series, summaries_by_length(rows, **draws), orders)
+    if tools.tagger is not None and series.is_english:
+        tagged = indices_by_tag(traces, tagging_words(tools.tagger), **draws)
+        yield "by_tag", _rows(series, tagged)
+    yield "by_word", _rows(series, indices_by_word(traces, min_count=MIN_WORD_COUNT, **draws))
+    if series.counts is not None:
+        yield "by_band", _rows(series, indices_by_band(traces, series.counts, **draws))
+    yield "first_tokens", _rows(series, first_tokens(traces))
+    yield "contiguity", _rows(series, contiguity_summaries(traces, **draws))
+    yield "agreement", _rows(series, agreement_summaries(traces, **draws))
+    yield from _by_example(series)
+
+
+def _by_example(series: Series) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the contiguity of each order and the agreement of each example's samples."""
+    tests: list[tuple[str, Callable[[Any], Record], list[Any]]] = [
+        ("contiguity_by_example", contiguity, [trace.order for trace in series.traces]),
+        ("agreement_by_example", agreement, [trace.samples or () for trace in series.traces]),
+    ]
+    for name, measure, values in tests:
+        yield (
+            name,
+            [
+                Row(series.run, series.orders, measure(value), example=i)
+                for i, value in enumerate(values)
+                if len(value) >= 2
+            ],
+        )
+
+
+def _rows(series: Series, records: Sequence[Record], orders: str = "") -> list[Row]:
+    return [Row(series.run, orders or series.orders, record) for record in records]
+
+
+def _between(all_series: Sequence[Series], tools: _Tools) -> Iterator[Row]:
+    """Yield the distances of every two series, where they have written the same targets."""
+    for a, b in combinations(all_series, 2):
+        for record in between_summaries(a.traces, b.traces, compare=tools.compare, **tools.drawing):
+            yield Row(a.run, a.orders, record, other=b.name)
+
+
+def _skipped(
+    all_series: Sequence[Series], tables: Mapping[str, list[Row]], untagged: str
+) -> Iterator[str]:
+    """Yield what is missing, and what would bring it."""
+    if untagged:
+        yield f"Generation index by part of speech: {untagged}."
+    foreign = [series.name for series in all_series if not series.is_english]
+    if foreign and not untagged:
+        yield f"Generation index by part of speech of {'; '.join(foreign)}: no English sentences."
+    nameless = [series.name for series in all_series if series.counts is None]
+    if nameless:
+        yield (
+            f"Common and rare orders and frequency bands of {'; '.join(nameless)}: the training "
+            f"set's token counts are not known. Give them with --counts."
+        )
+    if not tables["agreement"]:
+        yield "Agreement of samples: no example has two. Ask for some with --samples."
+    if not any(
+        isinstance(r.record, Summary) and r.record.reference == "known" for r in tables["overall"]
+    ):
+        yield "Distance to known best orders: none are known for these examples."

@@ -1,0 +1,45 @@
+"""What turns the pixels of regions into vectors, and what it hands back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+Pixels: TypeAlias = UInt8[np.ndarray, "height width 3"]
+Boxes: TypeAlias = Float[np.ndarray, "m 4"]  # left, top, right, bottom as shares
+Features: TypeAlias = Float[np.ndarray, "m f"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The regions of one image, best first."""
+
+    features: Features
+    boxes: Boxes
+    labels: tuple[str, ...]  # [m], what a region shows; "" where that is unknown
+    scores: Float[np.ndarray, " m"]  # of detections, 0 to 1; 1 for boxes that were given
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+
+@runtime_checkable
+class Backbone(Protocol):
+    """Describes the regions of images, the same way in any batch."""
+
+    name: str
+
+    def describe(self, images: Sequence[Pixels], boxes: Sequence[Boxes]) -> list[Features]:
+        """Return one vector per box, for each image."""
+        ...
+
+
+@runtime_checkable
+class Detector(Backbone, Protocol):
+    """A backbone that finds boxes of its own as well."""
+
+    def detect(self, images: Sequence[Pixels], max_regions: int) -> list[Found]:
+        """Return the likeliest regions of each image."""
+        ...

@@ -1,0 +1,166 @@
+"""`voi evaluate`: one table per run, comparisons, stored outputs, and going on after a kill."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import time
+from functools import partial
+
+import pytest
+import sacrebleu
+import torch
+
+from small_models import roughen
+from small_runs import call, tiny_experiment
+from voi import runs
+from voi.analysis import read_traces
+from voi.checkpoint import Checkpoint
+from voi.evaluation import run as evaluation_run
+from voi.model import Model, load
+
+QUICK = ("--likelihood-samples", 2, "--likelihood-limit", 2)
+NONE = ("--likelihood-samples", 0)
+
+
+def _save(folder, *settings, seed=2):
+    """Write a model folder with random weights."""
+    prepared = runs.prepare(tiny_experiment(*settings))
+    networks = prepared.networks()
+    torch.manual_seed(seed)
+    model = Model(Checkpoint(prepared.experiment, prepared.codec, roughen(networks, 0.5), 0))
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return _save(tmp_path_factory.mktemp("models") / "one")
+
+
+@pytest.fixture
+def run(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "one")
+
+
+def test_one_run(run, monkeypatch, capsys):
+    assert call(monkeypatch, "evaluate", run, "--beam", 2, *QUICK) == 0
+    printed = capsys.readouterr().out
+    folder = run / "evaluation" / "test-beam2"
+    scores = json.loads((folder / "scores.json").read_text())
+    rows = {row["name"]: row["cells"][0] for row in scores["rows"]}
+    assert list(rows) == ["exact_match", "elbo", "log_p_bound", "log_p_exact"]
+    traces = read_traces(folder / "hypotheses.jsonl")
+    right = [trace.target.split() == trace.reference.split() for trace in traces]
+    assert rows["exact_match"]["value"] == pytest.approx(100 * sum(right) / 8)
+    assert rows["elbo"]["num_examples"] == 2
+    manifest = json.loads((run / "manifest.json").read_text())
+    digest = manifest["files"]["networks.safetensors"]["sha256"]
+    for text in ("split:test|beam:2", f"checkpoint:{digest[:12]}", "voi:", str(folder / "scores")):
+        assert text in printed
+    assert (folder / "scores.md").read_text().startswith("| metric | one |")
+
+
+def test_runs_side_by_side(run, tmp_path, monkeypatch, capsys):
+    other = _save(tmp_path / "two", "order.kind=l2r", "training.num_orders=1", seed=5)
+    out = tmp_path / "out"
+    options = ("--metrics", "bleu,exact_match", "--limit", 5, "--out", out, *QUICK)
+    assert call(monkeypatch, "evaluate", run, other, *options) == 0
+    assert "difference, 95 % interval, p" in capsys.readouterr().out
+    with (out / "comparison.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert {line["system"] for line in lines} == {"one", "two"}
+    assert all(line["num_resamples"] == "1000" for line in lines if line["system"] == "two")
+    assert len(read_traces(out / "two" / "hypotheses.jsonl")) == 5
+    assert (out / "one" / "scores.json").is_file()
+    assert not (run / "evaluation").exists()
+
+
+def test_stored_outputs_need_no_model(run, tmp_path, monkeypatch, capsys):
+    assert call(monkeypatch, "evaluate", run, "--metrics", "bleu,ter", *NONE) == 0
+    written = run / "evaluation" / "test-beam1" / "hypotheses.jsonl"
+    first = json.loads((written.parent / "scores.json").read_text())
+    monkeypatch.setattr("voi.cli.evaluate.load", None)
+    out = tmp_path / "again"
+    options = ("--metrics", "bleu,ter", "--out", out)
+    assert call(monkeypatch, "evaluate", "--hypotheses", written, *options) == 0
+    again = json.loads((out / "scores.json").read_text())
+    for old, new in zip(first["rows"], again["rows"], strict=True):
+        old, new = old["cells"][0], new["cells"][0]
+        assert (old["value"], old["signature"]) == (new["value"], new["signature"])
+
+
+def test_texts_of_any_program(tmp_path, monkeypatch, capsys):
+    texts = {
+        "a.txt": ["The cat sat on the mat.", "", "We learn the order of the words."],
+        "b.txt": ["A cat sat on a mat.", "Nothing.", "We learn an order of the words."],
+        "r.txt": ["The cat sat on the mat.", "Nothing was said.", "We learn the order of words."],
+    }
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    options = [part for name in ("a.txt", "b.txt") for part in ("--hypotheses", tmp_path / name)]
+    options += ["--references", tmp_path / "r.txt", "--out", tmp_path]
+    assert call(monkeypatch, "evaluate", *options) == 0
+    rows = json.loads((tmp_path / "scores.json").read_text())["rows"]
+    assert [row["name"] for row in rows] == ["bleu", "chrf", "ter", "exact_match"]
+    for cell, name in zip(rows[0]["cells"], ("a.txt", "b.txt"), strict=True):
+        expected = sacrebleu.corpus_bleu(texts[name], [texts["r.txt"]]).score
+        assert cell["value"] == pytest.approx(expected)
+    assert "a.txt" in capsys.readouterr().out
+
+
+def _evaluate_slowly(run, out):
+    """Evaluate with two sources at a time and a pause before each pair; never returns."""
+    write = evaluation_run.write_outputs
+    evaluation_run.write_outputs = partial(write, batch_size=2)
+    generate = Model.generate
+    Model.generate = lambda *args, **options: (time.sleep(0.3), generate(*args, **options))[1]
+    evaluation_run.evaluate(load(run), "one", out, evaluation_run.Settings(likelihood_samples=0))
+    os._exit(0)
+
+
+def test_a_killed_evaluation_goes_on(run, tmp_path, monkeypatch):
+    """Another process is killed while it decodes; the same command then finishes the file."""
+    path = tmp_path / "killed" / "hypotheses.jsonl"
+    child = os.fork()
+    if not child:
+        _evaluate_slowly(run, path.parent)
+    deadline = time.monotonic() + 60
+    while not (path.exists() and path.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert 0 < len(path.read_bytes().splitlines()) < 8
+    for folder in ("killed", "whole"):
+        assert call(monkeypatch, "evaluate", run, "--out", tmp_path / folder, *NONE) == 0
+    traces = [read_traces(tmp_path / folder / path.name) for folder in ("killed", "whole")]
+    assert len(traces[0]) == 8
+    assert [t.target for t in traces[0]] == [t.target for t in traces[1]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "give either run folders or --hypotheses"),
+        (["RUN", "--hypotheses", "x.jsonl"], "give either run folders or --hypotheses"),
+        (["RUN", "--references", "x.txt"], "--references goes with --hypotheses"),
+        (["RUN", "--metrics", "blue"], 'unknown metric "blue": did you mean "bleu"?'),
+        (["RUN", "--split", "dev"], "there is no dev split: choose one of train, valid, test"),
+        (["--hypotheses", "no.jsonl"], "expected a trace file at no.jsonl"),
+        (["no/such/run"], "no model in no/such/run"),
+    ],
+)
+def test_bad_input(run, monkeypatch, capsys, options, message):
+    arguments = [run if option == "RUN" else option for option in options]
+    assert call(monkeypatch, "evaluate", *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_settings_that_do_not_fit_what_is_there(run, monkeypatch, capsys):
+    out = ("--out", run / "results")
+    assert call(monkeypatch, "evaluate", run, "--beam", 2, *NONE, *out) == 0
+    assert call(monkeypatch, "evaluate", run, "--beam", 3, *NONE, *out) == 2
+    assert "holds results for beam 2, this evaluation has 3" in capsys.readouterr().err
+    assert call(monkeypatch, "evaluate", run, "--length-penalty", 1, *NONE) == 0
+    assert (run / "evaluation" / "test-beam1-penalty1" / "scores.md").is_file()

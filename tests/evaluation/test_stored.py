@@ -1,0 +1,91 @@
+"""Hypotheses and references from files of every kind."""
+
+import json
+
+import pytest
+
+from voi.analysis import Trace, write_traces
+from voi.errors import DataError
+from voi.evaluation.stored import read_outputs, read_references
+
+EXPECTED = (("a b", "a"), ("",), ("c",))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("r.txt", "a b\n\nc\n", (("a b",), ("",), ("c",))),
+        ("r.txt", "a b\n\nc", (("a b",), ("",), ("c",))),
+        ("r.tsv", "a b\ta\n\nc\t\n", EXPECTED),
+        ("r.jsonl", '["a b", "a"]\n""\n{"references": ["c"], "target": "x"}\n', EXPECTED),
+        ("r.jsonl", '{"source": "s", "target": "t"}\n{"reference": "r", "target": "t"}\n',
+         (("t",), ("r",))),
+    ],
+)  # fmt: skip
+def test_references(tmp_path, name, text, expected):
+    path = tmp_path / name
+    path.write_text(text)
+    assert read_references(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("r.jsonl", "no\n", "r.jsonl:1: expected JSON, got 'no'"),
+        ("r.jsonl", '"a"\n{"source": "a"}\n', "r.jsonl:2: expected a text, a list of texts, or an"),
+        ("r.jsonl", "[]\n", "expected a text, a list"),
+        ("r.csv", "a\n", "must be a .txt, .tsv or .jsonl file"),
+        ("r.txt", None, "cannot read .*r.txt: No such file"),
+    ],
+)
+def test_bad_references(tmp_path, name, text, message):
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_references(path)
+
+
+def _trace(target, **options):
+    words = tuple(target.split())
+    order = tuple(range(len(words)))
+    return Trace(target=target, tokens=words, order=order, slots=order, kind="generated", **options)
+
+
+def test_traces_bring_their_references(tmp_path):
+    path = tmp_path / "h.jsonl"
+    extra = {"references": ["x", "y"], "published": ["<unk>", "y"]}
+    write_traces(path, [_trace("a b", reference="x", extra=extra), _trace("", reference="z")])
+    outputs = read_outputs(path, "mine")
+    assert outputs.hypotheses == ("a b", "")
+    assert outputs.references == (("x", "y"), ("z",))
+    assert outputs.published is None  # one line lacks them
+    assert outputs.about == {}
+    (tmp_path / "h.about.json").write_text(json.dumps({"beam": 4}))
+    write_traces(path, [_trace("a b", reference="x", extra=extra)])
+    outputs = read_outputs(path, "mine")
+    assert outputs.published == (("<unk>", "y"),)
+    assert outputs.about == {"beam": 4}
+    given = read_outputs(path, "mine", (("other",),))
+    assert (given.references, given.published) == ((("other",),), None)
+
+
+def test_plain_texts(tmp_path):
+    path = tmp_path / "h.txt"
+    path.write_text("a\n\nb\n")
+    outputs = read_outputs(path, "h", (("a",), ("b",), ("c",)), limit=2)
+    assert (outputs.hypotheses, outputs.references) == (("a", ""), (("a",), ("b",)))
+    with pytest.raises(DataError, match="has 3 hypotheses for 1 references"):
+        read_outputs(path, "h", (("a",),))
+    with pytest.raises(DataError, match="holds no references: give them with --references"):
+        read_outputs(path, "h")
+    path.write_text("")
+    with pytest.raises(DataError, match="is empty"):
+        read_outputs(path, "h", ())
+
+
+def test_traces_without_references(tmp_path):
+    path = tmp_path / "h.jsonl"
+    write_traces(path, [_trace("a b", reference="x"), _trace("c")])
+    with pytest.raises(DataError, match="holds no references"):
+        read_outputs(path, "h")
