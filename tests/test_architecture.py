@@ -16,6 +16,7 @@ LAYERS = {
     "atomic": 0,
     "permutation": 0,
     "extras": 1,
+    "world": 1,
     "tables": 1,
     "config": 2,
     "metrics": 2,
@@ -46,6 +47,7 @@ LAYERS = {
     "distillation": 12,
     "study": 12,
     "cli": 14,
+    "__main__": 15,
 }
 
 

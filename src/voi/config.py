@@ -175,6 +175,7 @@ class TrainingConfig:
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
     device: str = "cpu"
+    split: Literal["batches", "orders"] = "batches"  # what several processes divide
     log_every: int = 20  # steps
     validate_every: int = 500  # steps
     checkpoint_every: int = 500  # steps

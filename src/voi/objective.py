@@ -1,5 +1,6 @@
 """ELBO, advantages and the losses that train the order generator."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -10,37 +11,51 @@ from torch.distributions import Distribution
 from voi.config import ObjectiveConfig
 from voi.decoder import StepLogProbs
 
+Gather = Callable[[Tensor], Tensor]  # [own, batch] -> [K, batch]
 
-def centered(values: Float[Tensor, "K batch"], baseline: str) -> Float[Tensor, "K batch"]:
-    """Return values minus their baseline over the K samples.
+
+def _same(values: Tensor) -> Tensor:
+    return values
+
+
+def centered(
+    values: Float[Tensor, "own batch"], baseline: str, gather: Gather = _same
+) -> Float[Tensor, "own batch"]:
+    """Return values minus their baseline over all K samples.
 
     mean:          v_k - mean(v)                 shrinks the gradient by (K - 1) / K
     leave_one_out: v_k - mean of the others      unbiased             (docs/math.md, "baseline")
+
+    Where other processes have some of the samples, `gather` brings the values of all.
     """
-    num_samples = values.shape[0]
-    difference = values - values.mean(0)
+    everyone = gather(values)
+    num_samples = everyone.shape[0]
+    difference = values - everyone.mean(0)
     return difference * (num_samples / (num_samples - 1)) if baseline != "mean" else difference
 
 
 def advantages(
-    log_joint: Float[Tensor, "K batch"],
-    log_potential: Float[Tensor, "K batch"],
+    log_joint: Float[Tensor, "own batch"],
+    log_potential: Float[Tensor, "own batch"],
     entropy_weight: float,
     config: ObjectiveConfig,
-) -> Float[Tensor, "K batch"]:
+    gather: Gather = _same,
+) -> Float[Tensor, "own batch"]:
     """Return how much better each order is than its siblings, without gradient.
 
     The reward is log p(y, z | x), less beta log q(z) where the entropy is part of it. Terms that
     are the same for all K orders cancel, so log q is needed up to a constant only. The entropy is
     added after standardising, so that its weight keeps its meaning.
     """
-    if log_joint.shape[0] < 2:
-        raise ValueError(f"advantages need at least 2 orders per example, got {log_joint.shape[0]}")
-    gain = centered(log_joint.detach(), config.baseline)
+    rewards = log_joint.detach()
+    everyone = gather(rewards)
+    if everyone.shape[0] < 2:
+        raise ValueError(f"advantages need at least 2 orders per example, got {everyone.shape[0]}")
+    gain = centered(rewards, config.baseline, gather)
     if config.standardize:
-        gain = gain / log_joint.detach().std(0).clamp(min=1e-6)
+        gain = gain / everyone.std(0).clamp(min=1e-6)
     if config.entropy == "score":
-        gain = gain - entropy_weight * centered(log_potential.detach(), config.baseline)
+        gain = gain - entropy_weight * centered(log_potential.detach(), config.baseline, gather)
     return gain
 
 
@@ -50,6 +65,7 @@ def order_loss(
     log_joint: Float[Tensor, "K batch"],
     entropy_weight: float,
     config: ObjectiveConfig,
+    gather: Gather = _same,
 ) -> Float[Tensor, ""]:
     """Return the REINFORCE surrogate, whose gradient is that of -(E_q[log p] + beta H(q)).
 
@@ -59,7 +75,7 @@ def order_loss(
     gradient: no permanent is computed. A law without parameters gives a constant.
     """
     log_potential = q.log_potential(orders)  # type: ignore[attr-defined]
-    gain = advantages(log_joint, log_potential, entropy_weight, config)
+    gain = advantages(log_joint, log_potential, entropy_weight, config, gather)
     return -(gain * log_potential).mean() - _entropy_bonus(q, entropy_weight, config)
 
 

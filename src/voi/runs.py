@@ -21,6 +21,7 @@ from voi.tables import to_table
 from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
 from voi.training import Scored, Trainer, Watcher
 from voi.validation import KnownOrders, known_distances, validate
+from voi.world import World
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,20 @@ def first(examples: Sequence[Example], count: int) -> Sequence[Example]:
     return [examples[i] for i in range(min(count, len(examples)))]
 
 
-def start(prepared: Prepared, run: Path, watcher: Watcher) -> Trainer:
-    """Return the trainer of a new run, its folder made."""
-    networks = prepared.networks()  # what cannot be built leaves no folder behind
+def start(
+    prepared: Prepared,
+    run: Path,
+    watcher: Watcher,
+    world: World = World(),  # noqa: B008  frozen
+) -> Trainer:
+    """Return the trainer of a new run, its folder made by the main process."""
+    trainer = _trainer(prepared, prepared.networks(), run, watcher, world)
+    if world.is_main:
+        _make_folder(prepared, run)
+    return trainer
+
+
+def _make_folder(prepared: Prepared, run: Path) -> None:
     try:
         run.mkdir(parents=True, exist_ok=True)
         if any(run.iterdir()):
@@ -95,16 +107,15 @@ def start(prepared: Prepared, run: Path, watcher: Watcher) -> Trainer:
             f"cannot write the run folder {run}: {error.strerror or error}; choose another with "
             f"--out"
         ) from error
-    return _trainer(prepared, networks, run, watcher)
 
 
-def resume(run: Path, watcher: Watcher) -> Trainer:
+def resume(
+    run: Path,
+    watcher: Watcher,
+    world: World = World(),  # noqa: B008  frozen
+) -> Trainer:
     """Return the trainer of a run, standing where its last checkpoint stands."""
-    folder = checkpoint.pointed(run, "last") if run.is_dir() else None
-    if folder is None:
-        raise CheckpointError(
-            f"nothing to resume in {run}: expected a run folder of `voi train` with last.json"
-        )
+    folder = _last(run)
     loaded = checkpoint.load(folder)
     prepared = prepare(loaded.experiment, loaded.codec)
     stored = json.loads((run / "data.json").read_text(encoding="utf-8"))
@@ -113,12 +124,28 @@ def resume(run: Path, watcher: Watcher) -> Trainer:
             f"the data of {run} has changed since it was started: restore the files, or start a "
             f"new run"
         )
-    trainer = _trainer(prepared, loaded.networks, run, watcher)
+    trainer = _trainer(prepared, loaded.networks, run, watcher, world)
     trainer.restore(checkpoint.load_state(folder))
     return trainer
 
 
-def _trainer(prepared: Prepared, networks: Networks, run: Path, watcher: Watcher) -> Trainer:
+def device_of(run: Path) -> str:
+    """Return the device a run trains on."""
+    return checkpoint.load(_last(run)).experiment.training.device
+
+
+def _last(run: Path) -> Path:
+    folder = checkpoint.pointed(run, "last") if run.is_dir() else None
+    if folder is None:
+        raise CheckpointError(
+            f"nothing to resume in {run}: expected a run folder of `voi train` with last.json"
+        )
+    return folder
+
+
+def _trainer(
+    prepared: Prepared, networks: Networks, run: Path, watcher: Watcher, world: World
+) -> Trainer:
     known = prepared.known_orders("train", prepared.train)
     valid_known = prepared.known_orders("valid", prepared.valid)
     config = prepared.experiment
@@ -147,6 +174,7 @@ def _trainer(prepared: Prepared, networks: Networks, run: Path, watcher: Watcher
         distance=distance,
         watcher=watcher,
         region_size=prepared.region_size,
+        world=world,
     )
 
 

@@ -2,12 +2,10 @@
 
 import json
 import re
-import shutil
-import subprocess
-from html.parser import HTMLParser
 
 import pytest
 
+from browser import Page, browser
 from drawn import HOSTILE, SCRIPTS, WORDS, partial_sentences, trace_of
 from voi.plots import generation_page
 
@@ -16,32 +14,6 @@ TRACE = trace_of(["A", "F", "B", "C", "A"], order=[2, 1, 0, 4, 3], source="from-
 SCORED = trace_of(
     WORDS[:3], score=-1.25, token_scores=(-0.5, -0.25, 0.0, -0.1), slot_scores=(0.0, -1.0, -2.0)
 )
-
-
-class Page(HTMLParser):
-    """The elements of a page and the texts inside them."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.inside, self.open = [], {}, []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        names = dict(attrs)
-        self.tags.append((tag, names))
-        if tag not in ("meta", "input", "link", "br"):
-            self.open.append((tag, names.get("id"), names.get("class")))
-
-    def handle_endtag(self, tag):
-        while self.open and self.open.pop()[0] != tag:
-            pass
-
-    def handle_data(self, data):
-        for key in {key for entry in self.open for key in entry if key}:
-            self.inside.setdefault(key, []).append(data)
-
-    def words(self, key):
-        return " ".join(" ".join(self.inside.get(key, [])).split())
 
 
 def page_of(path):
@@ -113,34 +85,10 @@ def test_runs_must_pair_up(path, traces, message):
 
 # ---- in a browser
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=20000",
-    "--dump-dom",
-]
-
 
 @pytest.fixture
 def browse(tmp_path):
-    """Return a function that loads a page in Chromium and returns what it has become."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = next(filter(None, map(shutil.which, names)), None)
-    if program is None:
-        pytest.skip("Chromium is not installed: the page's buttons and keys are not tried")
-
-    def load(path, place=""):
-        profile = f"--user-data-dir={tmp_path / 'profile'}"
-        command = [program, *FLAGS, profile, path.as_uri() + place]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-        return Page(done.stdout)
-
-    return load
+    return browser(tmp_path)
 
 
 def test_the_address_says_the_step(path, browse):

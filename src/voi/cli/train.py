@@ -26,6 +26,7 @@ from voi.tokens import build_corpus
 from voi.training import Progress as TrainingProgress
 from voi.training import Trainer
 from voi.validation import validate
+from voi.world import World
 
 SHOWN_EXAMPLES = 3
 DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree", "sao")  # all K orders would be alike
@@ -73,22 +74,29 @@ def train(
             raise ConfigError(
                 "--resume goes on with a run as it was started: give it alone, or start a new run"
             )
+        world = World.join(runs.device_of(resume))
+        console.quiet = not world.is_main
         with Watch(console) as watch:
-            trainer = runs.resume(resume, watch)
+            trainer = runs.resume(resume, watch, world)
             console.print(f"resuming {resume} at step {trainer.progress.step:,}")
             _run(trainer, resume, watch, console)
         return
     own = data_settings(data, source, target, valid, test)
     task = task or ("files" if own else "chain")
-    prepared = runs.prepare(_experiment(task, order, [*own, *(settings or [])]))
+    experiment = _experiment(task, order, [*own, *(settings or [])])
+    world = World.join(experiment.training.device)
+    console.quiet = not world.is_main
+    prepared = runs.prepare(experiment)
     if dry_run:
         _print_plan(prepared, console)
         return
+    if out is None and world.size > 1:
+        raise ConfigError("several processes need one run folder: give it with --out")
     run = out or runs.free_folder(_run_name(task, prepared))
     for split, report in prepared.reports.items():
         console.print(f"{split}: {report}", highlight=False)
     with Watch(console) as watch:
-        _run(runs.start(prepared, run, watch), run, watch, console)
+        _run(runs.start(prepared, run, watch, world), run, watch, console)
 
 
 def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:
@@ -113,11 +121,13 @@ def _run_name(task: str, prepared: Prepared) -> str:
 def _run(trainer: Trainer, run: Path, watch: "Watch", console: Console) -> None:
     """Train, then show what was learned, or how to go on if a signal ended it."""
     is_finished = trainer.run()
+    trainer.world.leave()
     watch.close()
     if not is_finished:
         console.print(f"stopped at step {trainer.progress.step:,}: voi train --resume {run}")
         raise typer.Exit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
-    _print_learned(run, console)
+    if trainer.world.is_main:
+        _print_learned(run, console)
 
 
 class Watch:

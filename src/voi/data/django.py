@@ -85,6 +85,8 @@ def _tokens(code: str) -> list[str]:
         tokens = list(tokenize.generate_tokens(io.StringIO(code + "\n").readline))
     except (tokenize.TokenError, SyntaxError):
         return code.split()
+    if any(token.type == tokenize.ERRORTOKEN for token in tokens):
+        return code.split()
     return [token.string for token in tokens if token.string.strip()]
 
 

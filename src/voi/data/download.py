@@ -46,7 +46,9 @@ def _unwatched(name: str, done: int, total: int | None) -> None:
     """Report nothing."""
 
 
-def fetch(item: Download, folder: Path, watch: Watch = _unwatched, timeout: float = 60) -> Fetched:
+def fetch(
+    item: Download, folder: Path, watch: Watch = _unwatched, timeout: float = 60.0
+) -> Fetched:
     """Return the file, transferred if it is not there yet.
 
     What an interrupted transfer left behind (NAME.part) is continued, unless the server says that

@@ -162,15 +162,21 @@ def _pairs(task: FileTask, name: str) -> Iterator[tuple[str, str]]:
         yield str(example.source), example.target
 
 
+DJANGO_LINES: Mapping[str, tuple[int, int | None]] = {  # the split that all use
+    "train": (0, 16000),
+    "valid": (16000, 17000),
+    "test": (17000, None),
+}
+
+
 def _django_corpus(folder: Path) -> Mapping[str, Pairs] | None:
-    """Return the corpus of one file per side, in the split that all use: 16,000, 1,000, rest."""
+    """Return the corpus of one file per side, cut into its splits."""
     if find_file(folder, "all.anno") is None:
         return None
-    bounds = {"train": (0, 16000), "valid": (16000, 17000), "test": (17000, None)}
     files = _required(folder, "all.anno"), _required(folder, "all.code")
     return {
         name: _changed(islice(parallel(*files, read=text_lines), *ends), canonical_pair)
-        for name, ends in bounds.items()
+        for name, ends in DJANGO_LINES.items()
     }
 
 

@@ -2,12 +2,12 @@
 
 import gzip
 import html
+import io
 import re
 import xml.etree.ElementTree as ElementTree
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
 from voi.errors import DataError
 
@@ -37,10 +37,8 @@ def text_lines(path: Path) -> Iterator[str]:
             raise DataError(f"{path} cannot be read ({error}): fetch it again") from error
 
 
-def _opened(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
-        return gzip.open(path)  # type: ignore[return-value]
-    return path.open("rb")
+def _opened(path: Path) -> io.BufferedIOBase:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def _decoded(raw: bytes, place: str) -> str:

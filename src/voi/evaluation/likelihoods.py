@@ -65,7 +65,7 @@ def write_likelihoods(
 def likelihood_of(model: Model, example: Example, num_samples: int, seed: int) -> TargetLikelihood:
     """Return the likelihood of one target, the same for the same seed."""
     with torch.random.fork_rng():
-        pass
+        torch.manual_seed(seed)
         found = model.log_likelihood(example.source, example.target, num_samples)
     num_tokens = len(model.codec.encode_target(example.target, example.source)) + 1
     error = None if math.isnan(found.standard_error) else found.standard_error

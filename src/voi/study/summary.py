@@ -1,7 +1,8 @@
 """A study in words: what the tables say of each series, in a few sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from voi.study.series import Series
 from voi.study.tables import MIN_WORD_COUNT, Study
@@ -47,7 +48,7 @@ def _references(study: Study, series: str) -> Iterator[str]:
             )
 
 
-def _distance(row: dict[str, float]) -> str:
+def _distance(row: Mapping[str, Any]) -> str:
     return (
         f"normalised Levenshtein distance {row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
     )

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from voi import checkpoint
 from voi.batch import Batch, collate, make_batches
 from voi.config import Experiment, Phase
-from voi.errors import VoiError
+from voi.errors import ConfigError, VoiError
 from voi.networks import Networks
 from voi.objective import entropy
 from voi.orders import OrderGenerator, make_orders
@@ -28,6 +28,7 @@ from voi.training.log import MetricsLog
 from voi.training.optimiser import Optimiser
 from voi.training.schedule import entropy_weight, rate_factor
 from voi.training.update import Scored, Update, Updated
+from voi.world import World
 
 
 class TrainingError(VoiError):
@@ -78,17 +79,23 @@ class Trainer:
         distance: Callable[[Scored], float | None],
         watcher: Watcher,
         region_size: int = 0,
+        world: World = World(),  # noqa: B008  frozen
     ):
         self.experiment, self.config = experiment, experiment.training
-        self.networks = networks.to(self.config.device)
+        self.world, self.device = world, world.own_device(self.config.device)
+        self._check_split()
+        self.networks = networks.to(self.device)
         self.corpus, self.codec, self.run_folder = corpus, codec, run
         self.validate, self.distance, self.watcher = validate, distance, watcher
         self.region_size = region_size
         self.progress = Progress()
+        share = 1.0 if self.config.split == "batches" else 1 / world.size
         self.decoder_optimiser = Optimiser(
-            networks.decoder, self.config.decoder_betas, self.config.clip
+            networks.decoder, self.config.decoder_betas, self.config.clip, world, share
         )
-        self.order_optimiser = Optimiser(networks.orders, self.config.order_betas, self.config.clip)
+        self.order_optimiser = Optimiser(
+            networks.orders, self.config.order_betas, self.config.clip, world, share
+        )
         self.totals = [self._phase_steps(phase) for phase in self.config.phases]
         self._stopping: str | None = None
         if self.config.compile:
@@ -104,14 +111,16 @@ class Trainer:
 
     def run(self) -> bool:
         """Train until the last phase ends or a signal comes; return whether all is done."""
-        log = MetricsLog(self.run_folder, self.progress.step)
+        log = MetricsLog(self.run_folder, self.progress.step) if self.world.is_main else None
         try:
             with self._signals():
                 while self.progress.phase < len(self.config.phases) and not self._stopping:
                     self._run_phase(log)
                 self._save()
+                self.world.wait()
         finally:
-            log.close()
+            if log is not None:
+                log.close()
         return self.progress.phase == len(self.config.phases)
 
     @property
@@ -119,18 +128,18 @@ class Trainer:
         """The signal that ended the run early."""
         return self._stopping
 
-    def _run_phase(self, log: MetricsLog) -> None:
+    def _run_phase(self, log: MetricsLog | None) -> None:
         progress, phase = self.progress, self.config.phases[self.progress.phase]
         total = self.totals[progress.phase]
         update = self._start_phase(phase)
         batches = self._batches(phase)
         started = time.monotonic() - progress.seconds
-        while progress.phase_step < total and not self._stopping:
-            group = [next(batches) for _ in range(phase.accumulate)]
+        while progress.phase_step < total and not self._is_stopped():
             factor = rate_factor(phase, progress.phase_step, total)
             beta = entropy_weight(phase, progress.phase_step, total)
+            group = self._group(batches, phase.accumulate)
             updated = update(group, progress.phase_step, factor, beta)
-            self._check(updated, group)
+            self._check(updated)
             progress.step += 1
             progress.phase_step += 1
             progress.seconds = time.monotonic() - started
@@ -145,7 +154,7 @@ class Trainer:
             counts = torch.tensor(self.codec.vocabulary.counts)
             decoder, order = self.networks.decoder, self.experiment.order
             made = make_orders(phase.order, order, counts, decoder, self.region_size)
-            orders = made.to(self.config.device)
+            orders = made.to(self.device)
         if isinstance(orders, OrderGenerator) and phase.share:
             orders.share(self.networks.decoder)
         return Update(
@@ -155,6 +164,7 @@ class Trainer:
             orders,
             self.decoder_optimiser,
             self.order_optimiser,
+            self.world,
         )
 
     def _end_phase(self) -> None:
@@ -165,9 +175,11 @@ class Trainer:
         progress.phase += 1
         progress.phase_step = progress.epoch = progress.position = 0
 
-    def _after(self, updated: Updated, beta: float, factor: float, log: MetricsLog) -> None:
-        """Log, validate and checkpoint where it is time to."""
+    def _after(self, updated: Updated, beta: float, factor: float, log: MetricsLog | None) -> None:
+        """Log, validate and checkpoint where it is time to; one process does it for all."""
         progress, config = self.progress, self.config
+        if log is None:
+            return
         window = progress.window
         sums = {"loss": updated.loss, "reward": updated.reward, "tokens": updated.num_tokens}
         sums |= {"decoder_norm": updated.decoder_norm, "order_norm": updated.order_norm, "steps": 1}
@@ -214,26 +226,39 @@ class Trainer:
             self.progress.best = values["score"]
             self._save("best")
 
-    def _check(self, updated: Updated, batches: list[Batch]) -> None:
+    def _check(self, updated: Updated) -> None:
         values = (updated.loss, updated.decoder_norm, updated.order_norm)
         if not all(map(math.isfinite, values)):
-            rows = torch.cat([batch.rows for batch in batches if batch.rows is not None])
-            examples = self.corpus.origin[rows.cpu().numpy()].tolist()
+            examples = self.corpus.origin[list(updated.rows)].tolist()
             raise TrainingError(
                 f"step {self.progress.step + 1}: loss {values[0]:g}, gradient norms {values[1]:g} "
                 f"and {values[2]:g}, on training examples {examples}; look at these examples, or "
                 f"start a new run with lower learning rates"
             )
 
-    def _batches(self, phase: Phase) -> Iterator[Batch]:
-        """Yield batches from where the phase stands, epoch after epoch."""
+    def _group(self, batches: Iterator[np.ndarray], count: int) -> Iterator[Batch]:
+        """Yield this process's batches of an update.
+
+        Random numbers start anew with every batch of every update, from the seed and these two
+        numbers alone: who trains with how many processes, or goes on after a stop, draws the same.
+        """
+        splits_orders = self.config.split == "orders"
+        for number in range(count):
+            rows = next(batches)
+            if splits_orders or number % self.world.size == self.world.rank:
+                place = [self.config.seed, self.progress.step, number]
+                place += [self.world.rank] if splits_orders else []
+                torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+                yield collate(self.corpus, rows).to(self.device)
+
+    def _batches(self, phase: Phase) -> Iterator[np.ndarray]:
+        """Yield the rows of batches from where the phase stands, epoch after epoch."""
         progress = self.progress
         while True:
             rows = self._epoch(phase, progress.phase, progress.epoch)
             while progress.position < len(rows):
-                batch = collate(self.corpus, rows[progress.position]).to(self.config.device)
                 progress.position += 1
-                yield batch
+                yield rows[progress.position - 1]
             progress.epoch += 1
             progress.position = 0
 
@@ -250,6 +275,8 @@ class Trainer:
 
     def _save(self, name: str = "last") -> None:
         """Write a checkpoint of this step, point to it, and remove the one that fell out of use."""
+        if not self.world.is_main:
+            return
         folder = self.run_folder / "checkpoints" / f"step-{self.progress.step:08d}"
         if not folder.exists() or name == "last":
             checkpoint.save(
@@ -262,10 +289,7 @@ class Trainer:
                 shutil.rmtree(old)
 
     def _state(self) -> checkpoint.TrainingState:
-        tensors: dict[str, Tensor] = {"random.cpu": torch.get_rng_state()}
-        if torch.cuda.is_available():
-            for i, state in enumerate(torch.cuda.get_rng_state_all()):
-                tensors[f"random.cuda.{i}"] = state
+        tensors: dict[str, Tensor] = {}
         for name, optimiser in self._optimisers().items():
             tensors |= {f"{name}.{key}": tensor for key, tensor in optimiser.tensors().items()}
         return checkpoint.TrainingState(dataclasses.asdict(self.progress), tensors)
@@ -276,13 +300,27 @@ class Trainer:
     def restore(self, state: checkpoint.TrainingState) -> None:
         """Stand where a checkpoint of this run stood; the weights are loaded already."""
         self.progress = Progress(**state.values)
-        torch.set_rng_state(state.tensors["random.cpu"])
         for name, optimiser in self._optimisers().items():
             own = [key for key in state.tensors if key.startswith(f"{name}.")]
             optimiser.load({key.removeprefix(f"{name}."): state.tensors[key] for key in own})
-        cuda = [x for key, x in sorted(state.tensors.items()) if key.startswith("random.cuda.")]
-        if cuda and torch.cuda.is_available():
-            torch.cuda.set_rng_state_all(cuda)
+
+    def _check_split(self) -> None:
+        """Raise where the work of an update cannot be divided over the processes."""
+        for phase in self.config.phases:
+            name = "accumulate" if self.config.split == "batches" else "num_orders"
+            count = getattr(phase, name)
+            if count % self.world.size:
+                raise ConfigError(
+                    f"{self.world.size} processes divide the {name} of an update: set "
+                    f"training.{name} to a multiple of {self.world.size}, got {count} in phase "
+                    f"{phase.name!r}"
+                )
+
+    def _is_stopped(self) -> bool:
+        """Has a signal come, to this process or to another one?"""
+        came = self.world.total([float(self._stopping is not None)], self.device)[0] > 0
+        self._stopping = self._stopping or ("SIGTERM" if came else None)
+        return came
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -5,18 +5,29 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from voi.world import World
+
 
 class Optimiser:
     """Moves a network's parameters; a network without any is left alone."""
 
-    def __init__(self, network: nn.Module, betas: tuple[float, float], clip: float):
+    def __init__(
+        self,
+        network: nn.Module,
+        betas: tuple[float, float],
+        clip: float,
+        world: World = World(),  # noqa: B008  frozen
+        share: float = 1.0,
+    ):
+        """`share` is the weight of each process in the sum of their gradients."""
         self.parameters = [p for p in network.parameters() if p.requires_grad]
-        self.clip = clip
+        self.clip, self.world, self.share = clip, world, share
         self.adam = torch.optim.Adam(self.parameters or [torch.zeros(0)], betas=betas, fused=True)
 
     def step(self, rate: float) -> float:
         """Apply the gradients at a learning rate, clear them, and return their norm."""
         self.adam.param_groups[0]["lr"] = rate
+        self.world.add_gradients(self.parameters, self.share)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.clip or float("inf"))
         if torch.isfinite(norm):
             self.adam.step()

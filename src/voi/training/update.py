@@ -15,6 +15,7 @@ from voi.networks import Networks
 from voi.objective import advantages, decoder_loss, order_loss, ppo_loss
 from voi.orders import OrderGenerator
 from voi.training.optimiser import Optimiser
+from voi.world import World
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Updated:
     num_tokens: int
     decoder_norm: float
     order_norm: float
+    rows: tuple[int, ...]  # of the corpus, of all batches of this process
 
 
 class Update:
@@ -50,8 +52,11 @@ class Update:
         orders: nn.Module,
         decoder_optimiser: Optimiser,
         order_optimiser: Optimiser,
+        world: World = World(),  # noqa: B008  frozen
     ):
-        self.experiment, self.phase = experiment, phase
+        self.experiment, self.phase, self.world = experiment, phase, world
+        splits_orders = experiment.training.split == "orders"
+        self.num_orders = phase.num_orders // (world.size if splits_orders else 1)
         self.decoder: InsertionDecoder = networks.decoder
         self.orders = orders
         self.decoder_optimiser, self.order_optimiser = decoder_optimiser, order_optimiser
@@ -78,7 +83,7 @@ class Update:
             norms[1] = self._ppo(parts, factor, entropy_weight)
         elif orders_learn:
             norms[1] = self.order_optimiser.step(self.phase.order_rate * factor)
-        return _summary(parts, norms)
+        return self._summary(parts, norms)
 
     def _turns(self, step: int) -> tuple[bool, bool]:
         """Return which networks learn at a step: both, or one after the other by turns."""
@@ -98,18 +103,22 @@ class Update:
                 source = self.decoder.encode(batch)
             with torch.set_grad_enabled(orders_learn):
                 q = self.orders(batch, source)
-            orders = q.sample(torch.Size([self.phase.num_orders]))
+            orders = q.sample(torch.Size([self.num_orders]))
             with torch.set_grad_enabled(decoder_learns):
                 terms = self.decoder.step_log_probs(batch, orders, source)
             loss = torch.zeros((), device=orders.device)
             if decoder_learns:
                 loss = loss + decoder_loss(terms, config.label_smoothing)
             if orders_learn and not self.uses_ppo:
-                loss = loss + order_loss(q, orders, terms.joint, entropy_weight, config)
+                loss = loss + order_loss(q, orders, terms.joint, entropy_weight, config, self._all)
                 loss = loss + self._alignment()
         if loss.requires_grad:
             (loss / self.phase.accumulate).backward()
         return Scored(batch, q, orders, terms)
+
+    def _all(self, values: Float[Tensor, "own batch"]) -> Float[Tensor, "K batch"]:
+        """Return the values of all K orders, also of those that other processes have."""
+        return self.world.gather(values) if self.num_orders < self.phase.num_orders else values
 
     def _alignment(self) -> Float[Tensor, ""] | float:
         """Return the weighted distance between the two token embeddings, if a phase asks for it."""
@@ -123,7 +132,8 @@ class Update:
         fixed = []
         for part in parts:
             old = part.q.log_prob(part.orders).detach()
-            fixed.append((part, old, advantages(part.terms.joint, old, entropy_weight, config)))
+            gain = advantages(part.terms.joint, old, entropy_weight, config, self._all)
+            fixed.append((part, old, gain))
         for _ in range(config.ppo_steps):
             for part, old, gain in fixed:
                 with self._precision(part.batch):
@@ -139,16 +149,23 @@ class Update:
         is_low = self.experiment.training.precision == "bfloat16"
         return torch.autocast(batch.target.device.type, torch.bfloat16, enabled=is_low)
 
-
-def _summary(parts: list[Scored], norms: list[float]) -> Updated:
-    num_tokens = sum(int((part.batch.lengths + 1).sum()) for part in parts)
-    num_examples = sum(len(part.batch) for part in parts)
-    total = sum(part.terms.joint.detach().mean(0).sum().item() for part in parts)
-    return Updated(
-        scored=parts[-1],
-        loss=-total / num_tokens,
-        reward=total / num_examples,
-        num_tokens=num_tokens,
-        decoder_norm=norms[0],
-        order_norm=norms[1],
-    )
+    def _summary(self, parts: list[Scored], norms: list[float]) -> Updated:
+        """Return what all processes did together."""
+        device = parts[-1].orders.device
+        sums = [
+            sum(part.terms.joint.detach().mean(0).sum().item() for part in parts),
+            sum(int((part.batch.lengths + 1).sum()) for part in parts),
+            sum(len(part.batch) for part in parts),
+        ]
+        total, num_tokens, num_examples = self.world.total(sums, device)
+        copies = self.world.size if self.num_orders < self.phase.num_orders else 1
+        rows = [part.batch.rows.tolist() for part in parts if part.batch.rows is not None]
+        return Updated(
+            scored=parts[-1],
+            loss=-total / num_tokens,
+            reward=total / num_examples,
+            num_tokens=round(num_tokens / copies),
+            decoder_norm=norms[0],
+            order_norm=norms[1],
+            rows=tuple(row for part in rows for row in part),
+        )

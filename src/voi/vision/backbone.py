@@ -7,9 +7,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from jaxtyping import Float, UInt8
 
-Pixels: TypeAlias = UInt8[np.ndarray, "height width 3"]
-Boxes: TypeAlias = Float[np.ndarray, "m 4"]  # left, top, right, bottom as shares
-Features: TypeAlias = Float[np.ndarray, "m f"]
+# Images of a batch differ in size and in their number of regions, so these sizes are not compared.
+Pixels: TypeAlias = UInt8[np.ndarray, "_ _ 3"]  # height, width
+Boxes: TypeAlias = Float[np.ndarray, "_ 4"]  # regions; left, top, right, bottom as shares
+Features: TypeAlias = Float[np.ndarray, "_ f"]  # regions
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Found:
 
 @runtime_checkable
 class Backbone(Protocol):
-    """Describes the regions of images, the same way in any batch."""
+    """Describes the regions of images."""
 
     name: str
 

@@ -32,7 +32,7 @@ WHOLE = Annotated(np.array([[0, 0, 1, 1]], np.float32), ("",))
 class _Record:
     name: str
     size: tuple[float, float] | None  # width and height that the boxes refer to
-    boxes: Sequence[tuple[Sequence[float], str]]  # left, top, width, height in pixels; label
+    boxes: Sequence[tuple[tuple[float, ...], str]]  # left, top, width, height in pixels; label
 
 
 class GivenBoxes:
@@ -56,7 +56,8 @@ class GivenBoxes:
         if row is None:
             return None
         record = self._records[row]
-        pairs = [(_shares(box, record.size or (width, height)), x) for box, x in record.boxes]
+        size = record.size or (float(width), float(height))
+        pairs = [(_shares(box, size), label) for box, label in record.boxes]
         pairs = [(box, label) for box, label in pairs if _area(box) > 0]
         pairs.sort(key=lambda pair: -_area(pair[0]))
         if not pairs:
@@ -72,7 +73,7 @@ def _is_lines(path: Path) -> bool:
 def _read_coco(path: Path) -> Iterator[_Record]:
     table = json.loads(path.read_text(encoding="utf-8"))
     labels = {category["id"]: category["name"] for category in table.get("categories", [])}
-    by_image: dict[Any, list[tuple[Sequence[float], str]]] = {}
+    by_image: dict[Any, list[tuple[tuple[float, ...], str]]] = {}
     for each in table["annotations"]:
         if not each.get("iscrowd", 0):
             pair = (_checked(each["bbox"]), labels.get(each.get("category_id"), ""))
@@ -94,7 +95,7 @@ def _read_lines(path: Path) -> Iterator[_Record]:
                 raise ValueError(f"line {number}: {type(error).__name__} {error}") from error
 
 
-def _pair(box: Any) -> tuple[Sequence[float], str] | None:
+def _pair(box: Any) -> tuple[tuple[float, ...], str] | None:
     """Return a box and its label, of an object or of a bare list; None for a crowd."""
     if isinstance(box, dict):
         label = box.get("category", "")
@@ -102,17 +103,18 @@ def _pair(box: Any) -> tuple[Sequence[float], str] | None:
     return _checked(box), ""
 
 
-def _checked(box: Any) -> Sequence[float]:
-    if len(box) != 4 or not np.isfinite(np.asarray(box, float)).all():
+def _checked(box: Any) -> tuple[float, ...]:
+    numbers = tuple(map(float, box))
+    if len(numbers) != 4 or not np.isfinite(numbers).all():
         raise ValueError(f"a box is left, top, width, height, got {box}")
-    return box
+    return numbers
 
 
 def _size(record: dict[str, Any]) -> tuple[float, float] | None:
-    return (record["width"], record["height"]) if "width" in record else None
+    return (float(record["width"]), float(record["height"])) if "width" in record else None
 
 
-def _shares(box: Sequence[float], size: tuple[float, float]) -> Float[np.ndarray, "4"]:
+def _shares(box: tuple[float, ...], size: tuple[float, float]) -> Float[np.ndarray, "4"]:
     left, top, across, down = box
     corners = np.array([left, top, left + across, top + down])
     return np.clip(corners / np.array([*size, *size], float), 0, 1)

@@ -1,0 +1,5 @@
+"""`python -m voi`, and so `torchrun -m voi`."""
+
+from voi.cli import main
+
+main()

@@ -1,0 +1,110 @@
+"""The processes that train one run together, as `torchrun` starts them; alone there is one."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from voi.errors import VoiError
+
+_BUCKET = 2**24  # gradient entries that are sent together
+
+
+class LostProcessError(VoiError):
+    """Another process of the run has gone."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Which of the processes this one is, and what they tell each other."""
+
+    rank: int = 0
+    size: int = 1
+
+    @staticmethod
+    def join(device: str = "cpu") -> "World":
+        """Return the world that `torchrun` made, or a world of one."""
+        if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+            return World()
+        if not dist.is_initialized():
+            dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+        return World(dist.get_rank(), dist.get_world_size())
+
+    def leave(self) -> None:
+        """Part from the other processes, if there are any."""
+        if self.size > 1 and dist.is_initialized():
+            dist.destroy_process_group()
+
+    @property
+    def is_main(self) -> bool:
+        """Does this process write the files and speak?"""
+        return self.rank == 0
+
+    def own_device(self, device: str) -> str:
+        """Return the device of this process: the n-th process of a machine has the n-th GPU."""
+        if self.size > 1 and device == "cuda":
+            return f"cuda:{os.environ.get('LOCAL_RANK', self.rank)}"
+        return device
+
+    def wait(self) -> None:
+        """Return when all processes have come here."""
+        if self.size > 1:
+            self.total([0.0])
+
+    def total(
+        self, values: Sequence[float | int], device: torch.device | str = "cpu"
+    ) -> list[float]:
+        """Return the sums of some numbers over all processes."""
+        if self.size == 1:
+            return [float(value) for value in values]
+        sums = torch.tensor(values, dtype=torch.float64, device=device)
+        self._reduce(sums)
+        return sums.tolist()
+
+    def add_gradients(self, parameters: Iterable[Tensor], share: float) -> None:
+        """Replace gradients by their sum over all processes, times `share`."""
+        if self.size == 1:
+            return
+        bucket: list[Tensor] = []
+        for grad in [p.grad for p in parameters if p.grad is not None]:
+            bucket.append(grad)
+            if sum(g.numel() for g in bucket) >= _BUCKET:
+                self._add(bucket, share)
+                bucket = []
+        if bucket:
+            self._add(bucket, share)
+
+    def _add(self, grads: list[Tensor], share: float) -> None:
+        flat = torch.cat([grad.flatten() for grad in grads])
+        self._reduce(flat)
+        parts = (flat * share).split([grad.numel() for grad in grads])
+        for grad, part in zip(grads, parts, strict=True):
+            grad.copy_(part.view_as(grad))
+
+    def gather(self, x: Tensor) -> Tensor:
+        """Return the tensors of all processes, one after the other along the first dimension."""
+        if self.size == 1:
+            return x
+        found = [torch.empty_like(x) for _ in range(self.size)]
+        try:
+            dist.all_gather(found, x.contiguous())
+        except RuntimeError as error:
+            raise _lost(error) from error
+        return torch.cat(found)
+
+    def _reduce(self, x: Tensor) -> None:
+        try:
+            dist.all_reduce(x)
+        except RuntimeError as error:
+            raise _lost(error) from error
+
+
+def _lost(error: RuntimeError) -> LostProcessError:
+    reason = str(error).splitlines()[0]
+    return LostProcessError(
+        f"another process of this run has gone ({reason}): start the same command again with "
+        f"--resume RUN in place of the task"
+    )

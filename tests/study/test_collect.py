@@ -1,0 +1,116 @@
+"""What is collected from a model is what the model says when it is asked one by one."""
+
+import pytest
+import torch
+
+from study_models import CAPTIONS, TEXTS
+from voi.batch import collate
+from voi.errors import DataError
+from voi.study import examples_of, generated_traces, learned_traces, run_series
+from voi.study.collect import ANY_LENGTH, token_counts
+from voi.study.pictures import pictures_of
+from voi.tokens import build_corpus
+
+
+def reversed_orders(example):
+    return (tuple(reversed(range(len(example.target.split())))),)
+
+
+class Split:
+    """A task of one split."""
+
+    def __init__(self, examples):
+        self.examples = examples
+
+    def split(self, name):
+        return self.examples
+
+    def known_orders(self, example):
+        return ()
+
+
+def test_learned_orders_are_inferred_from_the_targets(model):
+    done = []
+    traces = learned_traces(
+        model, TEXTS, known_orders=reversed_orders, samples=3, advance=done.append
+    )
+    assert sum(done) == len(TEXTS)
+    for example, trace in zip(TEXTS, traces, strict=True):
+        assert trace.order == model.infer_order(example.source, example.target)
+        assert (trace.source, trace.target, trace.kind) == (
+            example.source,
+            example.target,
+            "inferred",
+        )
+        assert trace.tokens == tuple(example.target.split())
+        assert trace.known_orders == reversed_orders(example)
+        assert len(trace.samples) == 3
+
+
+def test_scores_are_the_decoders(model):
+    corpus, _ = build_corpus(TEXTS, model.codec, ANY_LENGTH)
+    for row, trace in enumerate(learned_traces(model, TEXTS)):
+        batch = collate(corpus, torch.tensor([row]).numpy())
+        orders = torch.tensor([[trace.order]])
+        assert trace.score == pytest.approx(
+            model.networks.decoder.log_prob(batch, orders).item(), abs=1e-5
+        )
+        assert trace.samples is None
+
+
+def test_samples_follow_the_seed_and_leave_the_generator_alone(model):
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    first, again, other = (
+        [trace.samples for trace in learned_traces(model, TEXTS, samples=8, seed=seed)]
+        for seed in (0, 0, 1)
+    )
+    assert torch.rand(1) == expected
+    assert first == again != other
+
+
+def test_generated_orders_are_the_decoders_own(model):
+    traces = generated_traces(model, TEXTS, known_orders=reversed_orders, beam=2)
+    hypotheses = model.generate([example.source for example in TEXTS], beam=2)
+    for example, trace, (best, *_) in zip(TEXTS, traces, hypotheses, strict=True):
+        assert (trace.tokens, trace.order, trace.score) == (best.tokens, best.order, best.score)
+        assert (trace.kind, trace.reference) == ("generated", example.target)
+        is_same = best.tokens == tuple(example.target.split())
+        assert trace.known_orders == (reversed_orders(example) if is_same else None)
+
+
+def test_a_run_has_both_series_and_its_counts(model):
+    learned, generated = run_series("mine", model, TEXTS, samples=0)
+    assert (learned.name, generated.name) == ("mine, learned", "mine, generated")
+    assert learned.counts == token_counts(model.codec) == {"a": 3, "b": 3, "c": 4}
+    assert not learned.is_english  # the experiment's task is chain
+    assert learned.views == []
+
+
+def test_an_image_counts_once():
+    assert examples_of(Split(CAPTIONS), "test") == [CAPTIONS[0], CAPTIONS[2]]
+    assert examples_of(Split(CAPTIONS), "test", 1) == CAPTIONS[:1]
+    assert examples_of(Split(TEXTS * 2), "test", 6) == (TEXTS * 2)[:6]
+    with pytest.raises(DataError, match="another split"):
+        examples_of(Split([]), "test")
+
+
+def test_images_are_prepared_for_the_gallery(captioner, tmp_path):
+    examples = [CAPTIONS[0], CAPTIONS[2]]
+    without, _ = run_series(
+        "mine", captioner, examples, samples=0, pictures=pictures_of(Split(examples))
+    )
+    assert [view.image for view in without.views] == ["", ""]
+    assert [len(view.boxes) for view in without.views] == [4, 3]
+    assert [len(view.opacities) for view in without.views] == [3, 5]
+    image = pytest.importorskip("PIL.Image")
+    for name in ("one.png", "two.png"):
+        image.new("RGB", (700, 100), "red").save(tmp_path / name)
+    found, _ = run_series(
+        "mine", captioner, examples, samples=0, pictures=pictures_of(Split(examples), tmp_path)
+    )
+    assert all(view.image.startswith("data:image/jpeg;base64,") for view in found.views)
+    (tmp_path / "one.png").write_text("no image")
+    with pytest.raises(DataError, match="as an image"):
+        run_series("mine", captioner, examples, pictures=pictures_of(Split(examples), tmp_path))
