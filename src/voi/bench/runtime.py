@@ -4,20 +4,16 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
 
-from voi import config
 from voi.atomic import write_text
-from voi.batch import Batch
+from voi.bench.steps import NetworkSize, make_networks, random_batch, training_step
 from voi.bench.timing import growth, machine, medians
-from voi.networks import Networks
 from voi.orders import search_orders
 from voi.plots import draw_curves
-from voi.training.optimiser import Optimiser
-from voi.training.update import Update
 
 NUM_ORDERS = {"l2r": 1, "voi": 4, "sao": 1}
 
@@ -26,10 +22,7 @@ NUM_ORDERS = {"l2r": 1, "voi": 4, "sao": 1}
 class RuntimeSize:
     """The networks that are timed, and how often."""
 
-    width: int = 128
-    layers: int = 2  # of source encoder and decoder each
-    vocabulary: int = 1000
-    beam: int = 8  # of SAO
+    networks: NetworkSize = field(default_factory=NetworkSize)
     batch_size: int = 8  # of a training step; orders are searched one target at a time
     repetitions: int = 5
 
@@ -67,7 +60,11 @@ def measure(
     training: dict[str, list[float]] = {name: [] for name in NUM_ORDERS}
     search: dict[str, list[float]] = {"voi": [], "sao": []}
     for n in lengths:
-        steps = {name: _training_step(name, n, size) for name in NUM_ORDERS}
+        batch = random_batch(n, size.batch_size, size.networks.vocabulary)
+        steps = {
+            name: training_step(name, size.networks, batch, num_orders)
+            for name, num_orders in NUM_ORDERS.items()
+        }
         for name, seconds in medians(steps, size.repetitions).items():
             training[name].append(seconds)
         for name, seconds in medians(_searches(n, size), size.repetitions).items():
@@ -78,46 +75,18 @@ def measure(
     return Runtime(tuple(lengths), training, search)
 
 
-def _networks(kind: str, size: RuntimeSize) -> tuple[config.Experiment, Networks]:
-    torch.manual_seed(0)
-    sizes = {"width": size.width, "hidden": 4 * size.width, "heads": 4}
-    sizes |= {"layers": size.layers, "source_layers": size.layers}
-    phase = {"steps": 1, "num_orders": NUM_ORDERS[kind], "share": kind == "voi"}
-    order = {**sizes, "kind": kind, "beam": size.beam}
-    experiment = config.experiment({"decoder": sizes, "order": order, "training": phase})
-    return experiment, Networks(experiment, torch.ones(size.vocabulary, dtype=torch.long))
-
-
-def _batch(n: int, count: int, size: RuntimeSize) -> Batch:
-    source, target = (torch.randint(4, size.vocabulary, (count, n)) for _ in range(2))
-    lengths = torch.full((count,), n)
-    return Batch(target, lengths, source, source_lengths=lengths)
-
-
-def _training_step(kind: str, n: int, size: RuntimeSize) -> Callable[[], object]:
-    """Return what takes one real update of the networks; VOI shares the source encoder."""
-    experiment, networks = _networks(kind, size)
-    if kind == "voi":
-        networks.orders.share(networks.decoder)  # type: ignore[operator]
-    decoder, orders = networks.decoder, networks.orders
-    optimisers = [Optimiser(network, (0.9, 0.98), 1.0) for network in (decoder, orders)]
-    phase = experiment.training.phases[0]
-    update = Update(experiment, phase, networks, networks.orders, *optimisers)
-    batch = _batch(n, size.batch_size, size)
-    return lambda: update([batch], 0, 1e-4, 1.0)
-
-
 def _searches(n: int, size: RuntimeSize) -> dict[str, Callable[[], object]]:
     """Return what finds an order of one target, by one pass of the generator or by search."""
-    _, networks = _networks("voi", size)
+    _, networks = make_networks("voi", size.networks, NUM_ORDERS["voi"])
     networks.eval()
-    decoder, batch = networks.decoder, _batch(n, 1, size)
+    decoder, batch = networks.decoder, random_batch(n, 1, size.networks.vocabulary)
+    beam = size.networks.beam
 
     @torch.no_grad()
     def one_pass() -> object:
         return networks.orders(batch).sample(torch.Size([1]))
 
-    return {"voi": one_pass, "sao": lambda: search_orders(decoder, batch, beam=size.beam)}
+    return {"voi": one_pass, "sao": lambda: search_orders(decoder, batch, beam=beam)}
 
 
 def rows(runtime: Runtime) -> list[list[str]]:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from voi.bench import runtime as runtimes
+from voi.bench.steps import NetworkSize
 from voi.bench.timing import machine
 from voi.cli.app import app
 from voi.errors import ConfigError
@@ -47,7 +48,8 @@ def runtime(
     torch.set_num_threads(threads)
     console = Console(soft_wrap=True)
     console.print(machine(), highlight=False)
-    size = runtimes.RuntimeSize(width=width, layers=layers, beam=beam, repetitions=repetitions)
+    networks = NetworkSize(width=width, layers=layers, beam=beam)
+    size = runtimes.RuntimeSize(networks, repetitions=repetitions)
     found = runtimes.measure(sizes, size, lambda text: console.print(text, highlight=False))
     header, *rows = runtimes.rows(found)
     table = Table(*header, title="milliseconds, medians", box=None)
