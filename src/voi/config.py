@@ -174,6 +174,7 @@ class TrainingConfig:
     clip: float = 1.0  # largest gradient norm of each network; 0: no clipping
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
+    recompute: bool = False  # states inside blocks are computed again: less memory, more time
     device: str = "cpu"
     split: Literal["batches", "orders"] = "batches"  # what several processes divide
     log_every: int = 20  # steps

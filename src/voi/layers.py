@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 
 class Memory(NamedTuple):
@@ -224,6 +225,7 @@ class Block(nn.Module):
             if getattr(self, name) is not None:
                 self.norms[name] = nn.LayerNorm(width)
         self.dropout = nn.Dropout(dropout)
+        self.recompute = False  # keep no inner states for the backward pass
 
     def forward(
         self,
@@ -232,6 +234,19 @@ class Block(nn.Module):
         relation: Float[Tensor, "rows n n"] | None = None,
         memory: Memory | None = None,
         source_mask: Bool[Tensor, "batch m"] | None = None,
+    ) -> Float[Tensor, "rows n d"]:
+        inputs = (x, visible, relation, memory, source_mask)
+        if self.recompute and torch.is_grad_enabled():
+            return checkpoint(self._output, *inputs, use_reentrant=False)
+        return self._output(*inputs)
+
+    def _output(
+        self,
+        x: Float[Tensor, "rows n d"],
+        visible: Bool[Tensor, "#rows #n n"],
+        relation: Float[Tensor, "rows n n"] | None,
+        memory: Memory | None,
+        source_mask: Bool[Tensor, "batch m"] | None,
     ) -> Float[Tensor, "rows n d"]:
         x = x + self.dropout(self.attention(self.norms["attention"](x), visible, relation))
         if self.positional is not None:

@@ -5,6 +5,7 @@ from torch import nn
 
 from voi.config import Experiment
 from voi.decoder import InsertionDecoder
+from voi.layers import Block
 from voi.orders import make_orders
 
 
@@ -16,3 +17,6 @@ class Networks(nn.Module):
         self.decoder = InsertionDecoder(experiment.decoder, len(counts), region_size)
         order = experiment.order
         self.orders = make_orders(order.kind, order, counts, self.decoder, region_size)
+        for module in self.modules():
+            if isinstance(module, Block):
+                module.recompute = experiment.training.recompute

@@ -178,6 +178,18 @@ def test_bfloat16_trains(tmp_path):
     assert all(torch.isfinite(torch.tensor(line.get("loss", 0.0))) for line in watcher.logged)
 
 
+def test_recomputed_states_change_nothing(tmp_path):
+    """Dropout included: what is computed again draws the same."""
+    weights = []
+    for flag in ("false", "true"):
+        settings = ["decoder.dropout=0.2", "order.dropout=0.2", f"training.recompute={flag}"]
+        trainer = tiny_trainer(tmp_path / flag, *settings)
+        trainer.run()
+        weights.append(trainer.networks.state_dict())
+    for name, plain in weights[0].items():
+        torch.testing.assert_close(weights[1][name], plain, rtol=0, atol=1e-5)
+
+
 @pytest.mark.slow
 def test_compiled_training_equals_plain_training(tmp_path):
     losses = []

@@ -20,6 +20,7 @@ from voi import checkpoint
 from voi.batch import Batch, collate, make_batches
 from voi.config import Experiment, Phase
 from voi.errors import ConfigError, VoiError
+from voi.layers import Block
 from voi.networks import Networks
 from voi.objective import entropy
 from voi.orders import OrderGenerator, make_orders
@@ -100,9 +101,8 @@ class Trainer:
         self._stopping: str | None = None
         if self.config.compile:
             for module in networks.modules():
-                if isinstance(module, nn.ModuleList):
-                    for block in module:
-                        block.compile()
+                if isinstance(module, Block):
+                    module.compile()
 
     @property
     def total(self) -> int:

@@ -1,0 +1,76 @@
+"""Peak memory of real training steps, each setting in a process of its own.
+
+    python benchmarks/memory.py              the paper's translation setting, some minutes
+    python benchmarks/memory.py --quick      a small one
+
+The setting is the paper's for WMT16: batch 54, K = 3, 32,000 words, width 512, 6 + 6 layers, all
+sources and targets of 100 tokens, which is the longest batch there can be (the paper: 90 GB). The
+speed is that of the whole step against the step that keeps everything.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+
+import torch
+
+from measure import machine, memory_of, print_table
+from voi.bench.steps import NetworkSize, random_batch, training_step
+
+WMT = {"width": 512, "layers": 6, "heads": 8, "vocabulary": 32000}
+SMALL = {"width": 128, "layers": 2, "heads": 4, "vocabulary": 8000}
+SETTINGS = {
+    "everything kept": {},
+    "recompute": {"recompute": True},
+    "bfloat16": {"precision": "bfloat16"},
+}
+
+
+def measured(size: dict[str, int], batch: int, n: int, orders: int, name: str) -> dict[str, float]:
+    """Return peak memory in MiB and seconds of a step, in this process."""
+    networks = NetworkSize(**size)
+    examples = random_batch(n, batch, networks.vocabulary)
+    step = training_step("voi", networks, examples, orders, SETTINGS[name])
+    peak = memory_of(step).peak
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        step()
+        seconds.append(time.perf_counter() - start)
+    return {"peak": max(peak, memory_of(step).peak), "seconds": statistics.median(seconds)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batch", type=int, default=54)
+    parser.add_argument("--length", type=int, default=100)
+    parser.add_argument("--orders", type=int, default=3)
+    parser.add_argument("--one", choices=list(SETTINGS), help="measure it and print JSON only")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    size = SMALL if arguments.quick else WMT
+    batch, n, orders = arguments.batch, arguments.length, arguments.orders
+    if arguments.one:
+        print(json.dumps(measured(size, batch, n, orders, arguments.one)))
+        return
+    print(machine())
+    rows: list[list[str]] = []
+    first = 0.0
+    for name in SETTINGS:
+        command = [sys.executable, __file__, *sys.argv[1:], "--one", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+        first = first or found["seconds"]
+        speed = first / found["seconds"]
+        rows.append([name, f"{found['peak']:,.0f}", f"{found['seconds']:.1f}", f"{speed:.2f}"])
+    title = f"Batch {batch}, K = {orders}, n = {n}, width {size['width']}"
+    print_table(title, ["", "peak MiB", "s per step", "speed"], rows)
+
+
+if __name__ == "__main__":
+    main()
