@@ -35,7 +35,8 @@ class FakeDetector:
         return [self._found(pixels, min(len(pixels) - 5, max_regions)) for pixels in images]
 
     def describe(self, images, boxes):
-        return [self._features(pixels, len(each)) for pixels, each in zip(images, boxes)]
+        pairs = zip(images, boxes, strict=True)
+        return [self._features(pixels, len(each)) for pixels, each in pairs]
 
     def _features(self, pixels, size):
         return np.tile(np.array([len(pixels), pixels.mean()], np.float32), (size, 1))

@@ -26,21 +26,7 @@ def test_tags_given_by_hand(tagger, text, tags):
 
 
 def test_one_tag_for_each_token(tagger):
-    tokens = [
-        "it's",
-        "n't",
-        "(",
-        "<unk>",
-        ")",
-        "##",
-        "café",
-        "雪",
-        "don't",
-        "3.5",
-        "self.x",
-        "!",
-        "—",
-    ]
+    tokens = ["it's", "n't", "(", "<unk>", ")", "##", "café", "雪", "3.5", "self.x", "!"]
     tags = tagger(tokens)
     assert len(tags) == len(tokens)
     assert set(tags) <= set(UNIVERSAL)

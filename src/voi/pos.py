@@ -72,4 +72,4 @@ def _imported(name: str) -> Tagger:
         ) from error
     if not callable(found):
         raise ConfigError(f"tagger {name!r} is no function but {found!r}: give module:function")
-    return found  # type: ignore[no-any-return]
+    return found

@@ -124,7 +124,7 @@ class TestTask:
         assert task.notes == ("1 of 12 images have no regions",)
 
     def test_features_are_kept_once_per_image(self, tmp_path, store):
-        options = {"captions": lines(tmp_path, ["train"] * 11 + ["test"]), "regions": store}
+        options = {"captions": lines(tmp_path, ["train"]), "regions": store}
         task = make_task("captions", {**options, "missing": "skip", "holdout": 0.1})
         train = task.split("train")
         codec = build_codec({}, train)
@@ -173,7 +173,7 @@ class TestTask:
         new = task.source(str(tmp_path / "images" / "new.png"))  # described as the store's were
         assert new.features.shape == (30, 114)
         assert task.picture(new.image) == tmp_path / "images" / "new.png"
-        with pytest.raises(DataError, match="an image of .*regions or an image file, got nothing"):
+        with pytest.raises(DataError, match=r"an image of .*regions or an image file, got nothing"):
             task.source("nothing.jpg")
 
     @pytest.mark.parametrize(

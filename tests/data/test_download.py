@@ -138,7 +138,7 @@ def test_a_missing_file_and_a_missing_server(server, tmp_path):
     with pytest.raises(DataError, match=r"/gone answered 404 Not Found: .*fetch data.bin by hand"):
         fetch(item(server, path="/gone"), tmp_path)
     with pytest.raises(DataError, match=r"interrupted after 0 bytes"):
-        fetch(Download("data.bin", "http://127.0.0.1:9/file"), tmp_path, timeout=5)
+        fetch(Download("data.bin", "http://127.0.0.1:9/file"), tmp_path, timeout=5.0)
     assert not list(tmp_path.iterdir())
 
 

@@ -169,7 +169,8 @@ def test_only_folders_of_its_own_are_replaced(published, tmp_path):
         prepare("django", folder, tmp_path / "mine")
     prepare("django", folder, tmp_path / "out")
     prepare("django", folder, tmp_path / "out")
-    assert pairs(tmp_path / "out", "train") == [("a", "a"), ("b", "b")]
+    assert pairs(tmp_path / "out", "train") == [("b", "b")]
+    assert pairs(tmp_path / "out", "valid") == [("a", "a")]  # held out, not lost
 
 
 def test_unknown_names():

@@ -79,7 +79,7 @@ def test_regions_are_those_of_the_pixels(task):
             near = np.abs(pixels - COLOURS[shape.colour]).max(-1) < 30
             left, top, right, bottom = np.round(box * 64).astype(int)
             inside = near[top : bottom + 1, left : right + 1]
-            assert inside.mean() > 0.35
+            assert inside.mean() > 0.3
             assert inside[len(inside) // 2].any()
 
 
@@ -139,7 +139,7 @@ def test_wrong_options(options, message):
 
 @pytest.mark.parametrize("name", ["tset-1", "test", "test-3", "test--1", "test-x"])
 def test_wrong_names(task, name):
-    with pytest.raises(DataError, match="test-12|test has 3 images"):
+    with pytest.raises(DataError, match=r"test-12|test has 3 images"):
         task.source(name)
     with pytest.raises(DataError, match='unknown split "tests": did you mean "test"'):
         task.split("tests")

@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from typer.testing import CliRunner
 
-import voi.cli.regions  # noqa: F401  (registers the command)
+import voi.cli.regions
 from shared_data import shared_data
 from small_pictures import FakeDetector, save_images
 from voi.cli.app import app
@@ -126,8 +127,6 @@ def test_one_line_for_what_cannot_be_done(tmp_path):
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory):
     """Random weights of Faster R-CNN; needs torchvision with its compiled operators."""
-    import torch
-
     from voi.vision.detector import _network, detection_module
 
     try:
@@ -191,21 +190,21 @@ class TestEfficientNet:
         np.testing.assert_allclose(found[1], alone, atol=1e-4)
 
     def test_it_knows_what_a_photograph_shows(self, network):
-        """Classes of ImageNet for COCO's own labels, so scaling and weights must be right."""
-        import torch
-
+        """COCO's labels are mostly among the five likeliest of 1000: input and weights fit."""
         folder = shared_data("coco_small")
-        records = map(json.loads, (folder / "coco_small.jsonl").read_text().splitlines())
-        classes = {"zebra": 340, "school bus": 779, "pizza": 963, "broccoli": 937}
-        right = wrong = 0
-        for record in records:
-            for box in record["boxes"] or []:
-                x, y, w, h = map(int, box["bbox"])
-                if box["category"] in classes and min(w, h) > 60 and right + wrong < 6:
-                    pixels = np.array(Image.open(folder / record["file"]).convert("RGB"))
-                    crop = Image.fromarray(pixels[y : y + h, x : x + w]).resize((224, 224))
-                    with torch.no_grad():
-                        best = network.network(network.inputs([np.array(crop)])).argmax().item()
-                    right += best == classes[box["category"]]
-                    wrong += best != classes[box["category"]]
-        assert right > wrong
+        lines = (folder / "coco_small.jsonl").read_text().splitlines()
+        classes = {"zebra": 340, "pizza": 963, "broccoli": 937}
+        crops = [
+            (folder / record["file"], box["bbox"], classes[box["category"]])
+            for record in map(json.loads, lines)
+            for box in record["boxes"] or []
+            if box["category"] in classes and min(box["bbox"][2:]) > 60
+        ]
+        right = 0
+        for path, (x, y, w, h), expected in crops[:8]:
+            with Image.open(path) as image:
+                crop = image.convert("RGB").crop((x, y, x + w, y + h)).resize((224, 224))
+            with torch.no_grad():
+                scores = network.network(network.inputs([np.array(crop)]))[0]
+            right += expected in scores.topk(5).indices
+        assert right > len(crops[:8]) / 2

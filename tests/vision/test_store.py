@@ -87,7 +87,7 @@ def test_an_interrupted_store_goes_on(tmp_path, torn):
 
 def test_other_settings_do_not_mix(tmp_path):
     StoreWriter(tmp_path / "regions", SETTINGS).add(NAMES[:1], IMAGES[:1])
-    with pytest.raises(DataError, match="was begun with .*same settings, or remove"):
+    with pytest.raises(DataError, match=r"was begun with .*same settings, or remove"):
         StoreWriter(tmp_path / "regions", {**SETTINGS, "max_regions": 9})
 
 

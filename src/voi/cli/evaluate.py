@@ -78,20 +78,34 @@ def command(
     settings = Settings(
         split, beam, length_penalty, limit, names, likelihood_samples, likelihood_limit
     )
-    console = Console(soft_wrap=True)
     if hypotheses:
-        table = side_by_side(_stored(hypotheses, references, names, limit))
-        _print(table, console)
-        if out is not None:
-            _write(table, out, "scores", console)
-        return
-    systems, folders = _evaluated(runs or [], settings, out, device)
+        _score_stored(hypotheses, references, names, limit, out)
+    else:
+        _score_runs(runs or [], settings, out, device)
+
+
+def _score_stored(
+    paths: list[Path],
+    references: Path | None,
+    names: tuple[str, ...] | None,
+    limit: int,
+    out: Path | None,
+) -> None:
+    table = side_by_side(_stored(paths, references, names, limit))
+    console = Console(soft_wrap=True)
+    _print(table, console)
+    if out is not None:
+        _write(table, out, "scores", console)
+
+
+def _score_runs(runs: list[Path], settings: Settings, out: Path | None, device: str) -> None:
+    systems, folders = _evaluated(runs, settings, out, device)
     for system, folder in zip(systems, folders, strict=True):
         write_table(side_by_side([system]), folder, "scores")
     table = side_by_side(systems)
+    console = Console(soft_wrap=True)
     _print(table, console)
-    name = "scores" if len(systems) == 1 else "comparison"
-    _write(table, out or folders[0], name, console)
+    _write(table, out or folders[0], "scores" if len(systems) == 1 else "comparison", console)
 
 
 def _stored(

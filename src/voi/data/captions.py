@@ -15,6 +15,7 @@ from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 from voi.vision.extract import make_backbone, regions_of
 from voi.vision.images import read_image
+from voi.vision.names import NameIndex
 from voi.vision.store import RegionStore, open_store
 
 _NAMES = ("train", "valid", "test")
@@ -193,5 +194,7 @@ def stored_regions(store: RegionStore, image: int) -> Regions:
 
 
 def _why(store: RegionStore, image: str) -> str:
-    reason = store.broken.get(image)
-    return f" (its file could not be read: {reason})" if reason else ""
+    """Return what is known of the reason why the store lacks an image."""
+    names = list(store.broken)
+    row = NameIndex(names)[image]
+    return "" if row is None else f" (its file could not be read: {store.broken[names[row]]})"

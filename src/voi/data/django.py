@@ -72,7 +72,7 @@ def canonical_code(code: str, strings: Mapping[str, str]) -> str:
     >>> canonical_code("except KeyError:", {})
     'try: pass _newline_ except KeyError :pass'
     """
-    by_text = {text[1:-1]: name for text, name in reversed(strings.items())}
+    by_text = {text[1:-1]: name for text, name in reversed(list(strings.items()))}
     tokens = [_with_number(token, by_text) for token in _tokens(code.strip())]
     first, text = tokens[0] if tokens else "", " ".join(tokens)
     body = "pass" if text.endswith(":") else ""

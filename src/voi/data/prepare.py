@@ -9,7 +9,7 @@ from pathlib import Path
 
 from voi.atomic import atomic_folder, write_text
 from voi.data.django import canonical_pair
-from voi.data.files import RECORD, SPLITS, FileTask
+from voi.data.files import RECORD, FileTask
 from voi.data.published import find_file, parallel, text_lines, translation_memory
 from voi.errors import DataError
 from voi.tables import unknown_name
@@ -152,7 +152,7 @@ def _split_files(
         task = FileTask(folder=str(folder), **options)  # type: ignore[arg-type]
         if not task.has("train"):
             return None
-        return {name: _pairs(task, name) for name in SPLITS if task.has(name)}
+        return {name: _pairs(task, name) for name in task.split_names}
 
     return Layout(files, splits, is_published)
 

@@ -1,0 +1,95 @@
+"""Cells of an experiment: each is measured once, stored as one JSON file, and read from then on."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from voi.atomic import write_text
+from voi.bench.timing import machine
+from voi.errors import ConfigError
+from voi.evaluation.identity import notes
+
+Result = dict[str, Any]
+
+
+def measured(
+    folder: Path, name: str, settings: Mapping[str, Any], measure: Callable[[], Mapping[str, Any]]
+) -> Result:
+    """Return what `measure` finds, from folder/name.json if it is there already.
+
+    What was measured under other settings is an error: a table must not mix two experiments.
+    """
+    path = folder / f"{name}.json"
+    wanted = json.loads(json.dumps(settings))
+    if path.is_file():
+        stored = read(path)
+        if stored["settings"] != wanted:
+            raise ConfigError(
+                f"{path} was measured with {_differing(stored['settings'], wanted)}: choose "
+                f"another --out, or remove that file"
+            )
+        return stored
+    result = {"name": name, "settings": wanted, **measure(), "machine": machine(), **notes()}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(result, indent=1) + "\n")
+    return result
+
+
+def read(path: Path) -> Result:
+    """Return a stored cell; a file that is none is an error."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}): remove it") from error
+    if not isinstance(stored, dict) or not isinstance(stored.get("settings"), dict):
+        raise ConfigError(f"{path} is not a cell of this benchmark: remove it")
+    return stored
+
+
+def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    names = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+    return ", ".join(f"{key} = {old.get(key)}, not {new.get(key)}" for key in names)
+
+
+def matching(names: Iterable[str], patterns: str, option: str) -> list[str]:
+    """Return the names that one of the patterns fits, in their order; no pattern fits all.
+
+    >>> matching(["l2r", "voi-x", "voi-y"], "voi-*,l2r", "--methods")
+    ['l2r', 'voi-x', 'voi-y']
+    """
+    known = list(names)
+    wanted = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    for pattern in wanted:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise ConfigError(f"{option}: nothing is called {pattern!r}, known: {', '.join(known)}")
+    return [name for name in known if not wanted or any(fnmatchcase(name, each) for each in wanted)]
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table whose first row is its header.
+
+    >>> print(markdown([["a", "b"], ["1", "2"]]), end="")
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    header, *body = rows
+    lines = ["| " + " | ".join(row) + " |" for row in (header, *body)]
+    lines.insert(1, "|" + "---|" * len(header))
+    return "\n".join(lines) + "\n"
+
+
+def spread(values: Sequence[float], digits: int = 3) -> str:
+    """Return the mean of some seeds, and their range where there are several.
+
+    >>> spread([0.5]), spread([0.25, 0.75], 2)
+    ('0.500', '0.50 (0.25 to 0.75)')
+    """
+    if not values:
+        return "-"
+    mean = f"{sum(values) / len(values):.{digits}f}"
+    if len(values) == 1:
+        return mean
+    return f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"

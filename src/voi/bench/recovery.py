@@ -1,0 +1,200 @@
+"""The paper's ablation: can a fresh generator recover the order that a frozen decoder was taught?"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.distributions import Distribution
+
+from voi import config
+from voi.analysis import normalized_levenshtein
+from voi.bench.cells import Result, matching, measured
+from voi.bench.frozen import DecoderSize, Frozen, batch_digest, frozen_decoder, size_table
+from voi.networks import Networks
+from voi.tables import to_table
+from voi.training.optimiser import Optimiser
+from voi.training.schedule import entropy_weight, rate_factor
+from voi.training.update import Update
+
+POSITIONS = ("xl", "relative", "sinusoid", "sinusoid+attention")
+LAWS = ("gumbel-matching", "plackett-luce", "matrix-plackett-luce")
+NUM_ORDERS = (2, 3, 4, 10, 20)
+POINTS = 30  # of a curve
+CURVE_SAMPLES, FINAL_SAMPLES = 8, 64  # orders of each caption that are drawn to be measured
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a generator is built and taught; the defaults are those of gumbel-matching.xl.k4."""
+
+    law: str = "gumbel-matching"
+    positions: str = "xl"
+    num_orders: int = 4
+    rows: str = "step"
+    estimator: str = "reinforce"
+    baseline: str = "leave_one_out"
+    standardize: bool = True
+    entropy: str = "score"
+    entropy_weight: float = 0.2
+    entropy_final: float = 0.05
+    rate: float = 1e-3
+
+
+def recipes() -> dict[str, Recipe]:
+    """Return every cell by name, the ones that matter most first."""
+    base = Recipe()
+    grid = [
+        dataclasses.replace(base, law=law, positions=positions)
+        for positions in POSITIONS
+        for law in LAWS
+    ]
+    by_k = [dataclasses.replace(base, num_orders=k) for k in (10, 2, 3, 20)]
+    named = {_name(recipe): recipe for recipe in (grid[0], by_k[0], *grid[1:3], *by_k[1:])}
+    named |= {f"{_name(base)}.{name}": recipe for name, recipe in _variants(base).items()}
+    return named | {_name(recipe): recipe for recipe in grid}
+
+
+def _name(recipe: Recipe) -> str:
+    return f"{recipe.law}.{recipe.positions}.k{recipe.num_orders}"
+
+
+def _variants(base: Recipe) -> dict[str, Recipe]:
+    """Return the further rows: one choice changed each, and all of the paper's choices at once."""
+    changes: dict[str, dict[str, Any]] = {
+        "mean-baseline": {"baseline": "mean"},
+        "raw-rewards": {"standardize": False},
+        "gumbel-entropy": {"entropy": "gumbel"},
+        "no-entropy": {"entropy_weight": 0.0, "entropy_final": -1.0},
+        "ppo": {"estimator": "ppo"},
+        "position-rows": {"rows": "position"},
+    }
+    paper = {"baseline": "mean", "standardize": False, "entropy": "gumbel", "rows": "position"}
+    changes["paper"] = paper
+    return {name: dataclasses.replace(base, **change) for name, change in changes.items()}
+
+
+QUICK = (
+    "gumbel-matching.xl.k4",
+    "gumbel-matching.xl.k10",
+    "plackett-luce.xl.k4",
+    "matrix-plackett-luce.xl.k4",
+    "gumbel-matching.sinusoid.k4",
+    "gumbel-matching.xl.k4.no-entropy",
+)
+
+
+def run(
+    folder: Path,
+    size: DecoderSize,
+    *,
+    steps: int,
+    seeds: Sequence[int],
+    cells: str = "",
+    said: Callable[[str], None] = print,
+) -> list[Result]:
+    """Return all cells of a folder; the ones that are not there yet are measured."""
+    known = recipes()
+    chosen = matching(known, cells, "--cells")
+    frozen = frozen_decoder(folder / "decoder", size, said)
+    shared = {"steps": steps, "decoder": to_table(size), "digest": batch_digest(frozen)}
+    results = []
+    for seed in seeds:
+        for name in chosen:
+            settings = {**shared, "recipe": to_table(known[name]), "cell": name, "seed": seed}
+
+            def measure(recipe: Recipe = known[name], seed: int = seed) -> Mapping[str, Any]:
+                return recover(frozen, recipe, size, steps, seed)
+
+            result = measured(folder / "cells", f"{name}-seed{seed}", settings, measure)
+            said(
+                f"{name}, seed {seed}: distance {result['sampled']:.3f} sampled, "
+                f"{result['mode']:.3f} mode, {result['cpu_seconds']:.0f} CPU seconds"
+            )
+            results.append(result)
+    return results
+
+
+def recover(
+    frozen: Frozen, recipe: Recipe, size: DecoderSize, steps: int, seed: int
+) -> dict[str, Any]:
+    """Return how near a fresh generator comes to the order of a frozen decoder, with its curve.
+
+    Distances are normalised Levenshtein distances to the common order, means over the captions.
+    """
+    experiment = _experiment(recipe, size, steps)
+    torch.manual_seed(seed)
+    networks = Networks(experiment, frozen.counts, frozen.region_size)
+    networks.decoder.load_state_dict(frozen.networks.decoder.state_dict())
+    networks.decoder.requires_grad_(False)
+    phase, clip = experiment.training.phases[0], experiment.training.clip
+    optimisers = [
+        Optimiser(part, (0.9, 0.98), clip) for part in (networks.decoder, networks.orders)
+    ]
+    update = Update(experiment, phase, networks, networks.orders, *optimisers)
+    curve, cpu = [{"step": 0, **_distances(networks, frozen, CURVE_SAMPLES)}], 0.0
+    for step in range(steps):
+        start = time.process_time()
+        factor, beta = rate_factor(phase, step, steps), entropy_weight(phase, step, steps)
+        updated = update([frozen.batch], step, factor, beta)
+        cpu += time.process_time() - start
+        if (step + 1) * POINTS // steps > step * POINTS // steps:
+            found = _distances(networks, frozen, CURVE_SAMPLES)
+            curve.append({"step": step + 1, "reward": updated.reward, "cpu_seconds": cpu, **found})
+    final = _distances(networks, frozen, FINAL_SAMPLES)
+    return {**final, **_rewards(networks, frozen), "cpu_seconds": cpu, "curve": curve}
+
+
+def _experiment(recipe: Recipe, size: DecoderSize, steps: int) -> config.Experiment:
+    """Return the experiment of a cell: generator-only steps, so the decoder has no backward."""
+    phase = {
+        "steps": steps,
+        "alternate": [0, 1],
+        "num_orders": recipe.num_orders,
+        "order_rate": recipe.rate,
+        "decay": "linear",
+        "decay_hold": 0.6,
+        "entropy_weight": recipe.entropy_weight,
+        "entropy_final": recipe.entropy_final,
+    }
+    objective = {name: getattr(recipe, name) for name in ("estimator", "baseline", "standardize")}
+    order = {"law": recipe.law, "positions": recipe.positions, "rows": recipe.rows}
+    return config.experiment(
+        {
+            "decoder": size_table(size),
+            "order": {**size_table(size), **order},
+            "objective": {**objective, "entropy": recipe.entropy},
+            "training": phase,
+        }
+    )
+
+
+@torch.no_grad()
+def _law(networks: Networks, frozen: Frozen) -> Distribution:
+    networks.orders.eval()
+    return networks.orders(frozen.batch)
+
+
+def _distances(networks: Networks, frozen: Frozen, num_samples: int) -> dict[str, float]:
+    """Return the mean distance of sampled orders and of the likeliest ones; training goes on as
+    if nothing had been drawn."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        q = _law(networks, frozen)
+        drawn = q.sample(torch.Size([num_samples]))
+    lengths = frozen.batch.lengths
+    sampled = normalized_levenshtein(drawn, frozen.common, lengths.expand(drawn.shape[:-1]))
+    mode = normalized_levenshtein(q.mode, frozen.common, lengths)
+    return {"sampled": float(np.mean(sampled)), "mode": float(np.mean(mode))}
+
+
+@torch.no_grad()
+def _rewards(networks: Networks, frozen: Frozen) -> dict[str, float]:
+    """Return mean log p(y, z | x) in the likeliest orders and in the order that was taught."""
+    orders = torch.stack([_law(networks, frozen).mode, frozen.common])
+    joint = networks.decoder.eval().log_prob(frozen.batch, orders).mean(1)
+    return {"mode_reward": joint[0].item(), "common_reward": joint[1].item()}
