@@ -85,3 +85,15 @@ def test_long_targets_have_no_exact_value():
     (found,) = likelihoods(networks, text_batch([target], [[5]]), 4)
     assert found.exact is None
     assert float(found) == found.bound
+
+
+def test_a_decoder_without_slots_has_one_order():
+    """Its probabilities of all targets sum to one when each is counted in reading order alone."""
+    settings = ["decoder.head=sequential", "order.kind=l2r", "training.num_orders=1"]
+    networks = _networks(*settings)
+    batch = text_batch([[4, 5, 6], [4] * 9], [[6], [5]])
+    for row, found in enumerate(likelihoods(networks, batch, 2)):
+        order = torch.arange(9).expand(1, 2, 9)
+        expected = networks.decoder.log_prob(batch, order)[0, row].item()
+        assert found.exact == pytest.approx(expected, abs=1e-5)
+        assert found.bound == pytest.approx(expected, abs=1e-5)

@@ -60,12 +60,18 @@ def _likelihood(log_weights: Float[Tensor, " K"], exact: float | None) -> Likeli
 
 
 def _exact(networks: Networks, batch: Batch) -> list[float | None]:
-    """Return the enumerated log p(y | x) of each target that is short enough."""
+    """Return the enumerated log p(y | x) of each target that is short enough.
+
+    A decoder without slots writes in reading order alone: there the one order says it for any n.
+    """
     values: list[float | None] = [None] * len(batch)
+    has_slots = networks.decoder.slots is not None
     for i, n in enumerate(batch.lengths.tolist()):
-        if n <= EXACT_LENGTH:
+        if n <= EXACT_LENGTH or not has_slots:
             row = batch.select(torch.tensor([i]))
-            orders = all_orders(n, row.target.shape[1]).to(row.target.device)
+            size = row.target.shape[1]
+            orders = all_orders(n, size) if has_slots else torch.arange(size).view(1, 1, -1)
+            orders = orders.to(row.target.device)
             values[i] = _log_marginal(networks, row, orders)
     return values
 

@@ -74,24 +74,32 @@ def train(
             raise ConfigError(
                 "--resume goes on with a run as it was started: give it alone, or start a new run"
             )
-        world = World.join(runs.device_of(resume))
-        console.quiet = not world.is_main
-        with Watch(console) as watch:
-            trainer = runs.resume(resume, watch, world)
-            console.print(f"resuming {resume} at step {trainer.progress.step:,}")
-            _run(trainer, resume, watch, console)
+        _resume(resume, console)
         return
     own = data_settings(data, source, target, valid, test)
     task = task or ("files" if own else "chain")
     experiment = _experiment(task, order, [*own, *(settings or [])])
+    if dry_run:
+        _print_plan(runs.prepare(experiment), console)
+    else:
+        _start(task, experiment, out, console)
+
+
+def _resume(run: Path, console: Console) -> None:
+    world = World.join(runs.device_of(run))
+    console.quiet = not world.is_main
+    with Watch(console) as watch:
+        trainer = runs.resume(run, watch, world)
+        console.print(f"resuming {run} at step {trainer.progress.step:,}")
+        _run(trainer, run, watch, console)
+
+
+def _start(task: str, experiment: config.Experiment, out: Path | None, console: Console) -> None:
     world = World.join(experiment.training.device)
     console.quiet = not world.is_main
-    prepared = runs.prepare(experiment)
-    if dry_run:
-        _print_plan(prepared, console)
-        return
     if out is None and world.size > 1:
         raise ConfigError("several processes need one run folder: give it with --out")
+    prepared = runs.prepare(experiment)
     run = out or runs.free_folder(_run_name(task, prepared))
     for split, report in prepared.reports.items():
         console.print(f"{split}: {report}", highlight=False)
