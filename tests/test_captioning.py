@@ -141,3 +141,11 @@ def test_the_settings_of_the_paper():
         (0.5, -1), (0.5, 0.1), (0.1, 0.03)
     ]  # fmt: skip
     assert [(p.share, p.align) for p in phases] == [(True, 0), (False, 100), (False, 100)]
+
+
+@pytest.mark.parametrize("name", ["scenes", "captions"])
+def test_options_are_documented(name):
+    from test_docs import ROOT, _check_table, _table
+    from voi.data.tasks import TASKS
+
+    _check_table(_table(ROOT / "docs" / "captions.md", name), TASKS[name])

@@ -120,7 +120,7 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
         (["training.phases.0.num_order=3"], 'did you mean "training.phases.0.num_orders"?'),
         (["trainning.seed=3"], 'unknown section "trainning": did you mean "training"?'),
         (["zzz=1"], 'unknown section "zzz": known: data, decoder,'),
-        (["order.law=gumbel"], 'unknown value of order.law "gumbel": did you mean "gumbel-match'),
+        (["order.law=gumbel"], 'unknown order.law "gumbel": did you mean "gumbel-match'),
         (["decoder.width=wide"], "decoder.width must be of type int, got 'wide'"),
         (["decoder.width=8.0"], "decoder.width must be of type int, got 8.0"),
         (["decoder.width=true"], "decoder.width must be of type int, got True"),

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from voi.errors import ConfigError
 from voi.tables import as_table, from_table, parse_value, unknown_name
 
-Law = Literal["gumbel-matching", "plackett-luce", "matrix-plackett-luce"]
+LAWS = ("gumbel-matching", "plackett-luce", "matrix-plackett-luce")
 Positions = Literal["sinusoid", "sinusoid+attention", "relative", "xl"]
 
 
@@ -71,7 +71,7 @@ class OrderConfig:
     """The order in which targets are written: learned, or one of the baselines."""
 
     kind: str = "voi"  # voi, l2r, r2l, common, rare, random, tree, sao, or module:function
-    law: Law = "gumbel-matching"
+    law: str = "gumbel-matching"  # one of LAWS, or module:Class
     sampler: Literal["assignment", "sinkhorn"] = "assignment"  # sinkhorn: as in the paper
     positions: Positions = "xl"  # how the generator knows where a token stands
     rows: Literal["step", "position"] = "step"  # what row t of the matrix is computed from
@@ -91,6 +91,8 @@ class OrderConfig:
             f"got {self.width} and {self.heads}",
         )
         _require(self.layers >= 1, f"order.layers must be at least 1, got {self.layers}")
+        if self.law not in LAWS and ":" not in self.law:
+            raise unknown_name("order.law", self.law, [*LAWS, "module:Class"])
         _require(self.beam >= 1, f"order.beam must be at least 1, got {self.beam}")
         _require(0 <= self.dropout < 1, f"order.dropout must be in [0, 1), got {self.dropout}")
 

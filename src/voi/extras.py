@@ -1,9 +1,11 @@
-"""Optional libraries, loaded when they are first needed."""
+"""What is loaded by name when it is first needed: optional libraries, and parts of a user's own."""
 
 import importlib
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
-from voi.errors import MissingExtraError
+from voi.errors import ConfigError, MissingExtraError
 
 
 def load_extra(module: str, extra: str, purpose: str) -> ModuleType:
@@ -14,3 +16,22 @@ def load_extra(module: str, extra: str, purpose: str) -> ModuleType:
         raise MissingExtraError(
             f"{purpose} needs {module}, which is not installed: pip install 'voi[{extra}]'"
         ) from error
+
+
+def load_named(name: str, what: str) -> Callable[..., Any]:
+    """Return a user's function or class, named module:function; `what` it is stands in errors.
+
+    >>> load_named("math:sqrt", "order")(9)
+    3.0
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"{what} {name!r} cannot be imported ({error}): give module:function, importable from "
+            f"the working folder"
+        ) from error
+    if not callable(found):
+        raise ConfigError(f"{what} {name!r} is no function but {found!r}: give module:function")
+    return found

@@ -3,12 +3,10 @@
 A tagger maps the tokens of a text to one tag each; any function that does so can take its place.
 """
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from voi.errors import ConfigError
-from voi.extras import load_extra
+from voi.extras import load_extra, load_named
 from voi.tables import unknown_name
 
 Tagger = Callable[[Sequence[str]], list[str]]
@@ -40,7 +38,7 @@ def make_tagger(name: str = "hanta") -> Tagger:
     HanTa's English model comes with its package, so nothing is downloaded.
     """
     if ":" in name:
-        return _imported(name)
+        return load_named(name, "tagger")
     if name != "hanta":
         raise unknown_name("tagger", name, ("hanta", "module:function"))
     library: Any = load_extra("HanTa.HanoverTagger", "pos", "tagging parts of speech")
@@ -59,17 +57,3 @@ def universal_tag(c5: str) -> str:
     ['NOUN', 'VERB', 'DET', 'X']
     """
     return "VERB" if c5.startswith("V") else _C5.get(c5, "X")
-
-
-def _imported(name: str) -> Tagger:
-    module, _, function = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(
-            f"tagger {name!r} cannot be imported ({error}): give module:function, importable from "
-            f"the working folder"
-        ) from error
-    if not callable(found):
-        raise ConfigError(f"tagger {name!r} is no function but {found!r}: give module:function")
-    return found

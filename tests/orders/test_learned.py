@@ -12,14 +12,14 @@ from small_models import (
     tiny_generator,
 )
 from voi.batch import Batch
-from voi.config import Law, OrderConfig, Positions
+from voi.config import LAWS, OrderConfig, Positions
 from voi.distributions import GumbelMatching, MatrixPlackettLuce, PlackettLuce
 from voi.errors import ConfigError
 from voi.orders import OrderGenerator, make_orders
 
 TARGETS = [[4, 5, 6, 4, 1], [5], [6, 4, 4]]
 SOURCES = [[4, 5], [6, 6, 6], [5]]
-POSITIONS, LAWS, ROWS = Positions.__args__, Law.__args__, ("step", "position")
+POSITIONS, ROWS = Positions.__args__, ("step", "position")
 CLASSES = {
     "gumbel-matching": GumbelMatching,
     "plackett-luce": PlackettLuce,

@@ -57,3 +57,10 @@ def test_files_are_written(tmp_path):
     groups = [GroupIndex("NOUN", count=9, num=4, mean=0.2, low=0.1, high=0.3, l2r=0.5)]
     draw_bars(bars_of(groups), tmp_path / "bars.svg", xlabel="index")
     assert ">NOUN</text>" in (tmp_path / "bars.svg").read_text()
+
+
+def test_bars_may_keep_their_order():
+    values = {"10+": (0.5, 0.4, 0.7), "0": (0.2, 0.1, 0.25), "1-9": (0.9, 0.9, 0.9)}
+    figure = bars(values, is_sorted=False, marks=dict.fromkeys(values, 0.5))
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["10+", "0", "1-9"]

@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 
 from drawn import check_layout, texts
 from voi.analysis import Summary
-from voi.plots import curves_by_length, draw_curves
+from voi.plots import curves_by_length, draw_curves, l2r_curves_by_length
 from voi.plots.canvas import DOTS_PER_INCH, drawing
 from voi.plots.curves import curves_figure
 from voi.plots.theme import THEMES
@@ -143,3 +143,36 @@ def test_a_figure_is_the_same_file_every_time_whatever_the_settings(tmp_path):
             "font.family": ["serif"]
         }
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_a_second_curve_is_dashed_in_the_same_colour():
+    both = {"l2r": curve(0.1), "tree": curve(0.3)}
+    figure = curves(both, compared={"tree": (X, [0.0] * len(X), None, None)})
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    (dashed,) = (
+        x for x in figure.axes[0].lines if x.get_linestyle() == "--" and len(x.get_xdata())
+    )
+    assert dashed.get_color() == lines["tree"].get_color()
+    assert dashed.get_ydata().tolist() == [0.0] * len(X)
+    assert "left to right" in [text.get_text() for text in texts(figure)]
+    assert len(figure.axes[0].collections) == 2  # bands of the first curves only
+    with pytest.raises(ValueError, match="must name curves"):
+        curves(both, compared={"r2l": curve(0.1)})
+
+
+def test_left_to_right_has_curves_of_its_own():
+    rows = [
+        Summary(
+            reference="rare",
+            metric=metric,
+            length=n,
+            num=9,
+            mean=0.5,
+            low=0.4,
+            high=0.6,
+            l2r=n / 10,
+        )
+        for metric in ("nld", "orc")
+        for n in (4, 3)
+    ]
+    assert l2r_curves_by_length(rows, "orc") == {"rare": ([3, 4], [0.3, 0.4], None, None)}

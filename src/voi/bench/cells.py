@@ -11,7 +11,8 @@ from voi.bench.timing import machine
 from voi.errors import ConfigError
 from voi.evaluation.identity import notes
 
-Result = dict[str, Any]
+Result = dict[str, Any]  # plain values, as JSON holds them
+Rows = list[list[str]]  # of a table, its header first
 
 
 def measured(
@@ -67,7 +68,7 @@ def matching(names: Iterable[str], patterns: str, option: str) -> list[str]:
     return [name for name in known if not wanted or any(fnmatchcase(name, each) for each in wanted)]
 
 
-def markdown(rows: Sequence[Sequence[str]]) -> str:
+def markdown(rows: Rows) -> str:
     """Return a table whose first row is its header.
 
     >>> print(markdown([["a", "b"], ["1", "2"]]), end="")

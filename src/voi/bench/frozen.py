@@ -125,9 +125,7 @@ def _train(
     said: Callable[[str], None],
 ) -> None:
     """Train until greedy search writes every caption."""
-    optimisers = [Optimiser(part, (0.9, 0.98), 1.0) for part in (networks.decoder, networks.orders)]
-    phase, num_right = experiment.training.phases[0], 0
-    update = Update(experiment, phase, networks, networks.orders, *optimisers)
+    update, num_right = updating(experiment, networks), 0
     start = time.process_time()
     for step in range(size.max_steps):
         updated = update([batch], step, min(1.0, (step + 1) / 100), 0.0)
@@ -144,6 +142,14 @@ def _train(
         f"after {size.max_steps} steps the decoder writes {num_right} of {len(batch)} captions: "
         f"give it more steps or a larger --width"
     )
+
+
+def updating(experiment: config.Experiment, networks: Networks) -> Update:
+    """Return what updates the networks in the only phase of an experiment."""
+    training, orders = experiment.training, networks.orders
+    decoder = Optimiser(networks.decoder, training.decoder_betas, training.clip)
+    generator = Optimiser(orders, training.order_betas, training.clip)
+    return Update(experiment, training.phases[0], networks, orders, decoder, generator)
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""The paper's ablation: can a fresh generator recover the order that a frozen decoder was taught?"""
+"""The paper's ablation: does a fresh generator recover the order a frozen decoder was taught?"""
 
 import dataclasses
 import time
@@ -14,12 +14,10 @@ from torch.distributions import Distribution
 from voi import config
 from voi.analysis import normalized_levenshtein
 from voi.bench.cells import Result, matching, measured
-from voi.bench.frozen import DecoderSize, Frozen, batch_digest, frozen_decoder, size_table
+from voi.bench.frozen import DecoderSize, Frozen, batch_digest, frozen_decoder, size_table, updating
 from voi.networks import Networks
 from voi.tables import to_table
-from voi.training.optimiser import Optimiser
 from voi.training.schedule import entropy_weight, rate_factor
-from voi.training.update import Update
 
 POSITIONS = ("xl", "relative", "sinusoid", "sinusoid+attention")
 LAWS = ("gumbel-matching", "plackett-luce", "matrix-plackett-luce")
@@ -101,7 +99,8 @@ def run(
     known = recipes()
     chosen = matching(known, cells, "--cells")
     frozen = frozen_decoder(folder / "decoder", size, said)
-    shared = {"steps": steps, "decoder": to_table(size), "digest": batch_digest(frozen)}
+    decoder = {**to_table(size), "captions": Path(size.captions).name}  # the digest is the batch's
+    shared = {"steps": steps, "decoder": decoder, "digest": batch_digest(frozen)}
     results = []
     for seed in seeds:
         for name in chosen:
@@ -180,8 +179,10 @@ def _law(networks: Networks, frozen: Frozen) -> Distribution:
 
 
 def _distances(networks: Networks, frozen: Frozen, num_samples: int) -> dict[str, float]:
-    """Return the mean distance of sampled orders and of the likeliest ones; training goes on as
-    if nothing had been drawn."""
+    """Return the mean distance of sampled orders and of the likeliest ones.
+
+    Training goes on as if nothing had been drawn.
+    """
     with torch.random.fork_rng():
         torch.manual_seed(0)
         q = _law(networks, frozen)

@@ -48,15 +48,16 @@ def show(
         _check(out)  # before the work, not after it
     model = load(run)
     task = _image_task(model)
-    given = source if task is None else _image(task, source)
+    given: Source = source if task is None else _image(task, source)
+    name = source if task is None else str(given)
     hypothesis = _written(model, given, beam, gaps, keywords.split())
     console = Console(highlight=False)
-    if source is not None:
-        console.print(f"[bold]{sentence(source)}[/bold]")
+    if name is not None:
+        console.print(f"[bold]{sentence(name)}[/bold]")
     draw_steps(hypothesis, console)
     console.print(f"{sentence(hypothesis.text)}    [dim]log p {hypothesis.score:.2f}[/dim]")
     if out is not None:
-        _draw(hypothesis.to_trace(source), out, dark, given, task)
+        _draw(hypothesis.to_trace(name), out, dark, given, task)
         console.print(f"wrote {sentence(str(out))}", soft_wrap=True)
 
 

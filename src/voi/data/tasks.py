@@ -11,13 +11,18 @@ from voi.data.files import FileTask
 from voi.data.prepared import Django, Gigaword, Wmt16RoEn
 from voi.data.pylines import PyLines
 from voi.data.scenes import Scenes
+from voi.data.sorting import Sorting
 from voi.data.stargraph import StarGraph
+from voi.data.sudoku4 import Sudoku4
+from voi.extras import load_named
 from voi.tables import from_table, unknown_name
 
 TASKS: Mapping[str, type[Task]] = {
     "chain": Chain,
     "addition": Addition,
     "stargraph": StarGraph,
+    "sudoku4": Sudoku4,
+    "sorting": Sorting,
     "pylines": PyLines,
     "scenes": Scenes,
     "captions": Captions,
@@ -36,9 +41,12 @@ def split_names(task: Task) -> tuple[str, ...]:
 def make_task(name: str, options: Mapping[str, Any]) -> Task:
     """Return the task of that name; `options` are its fields, the rest keep their defaults.
 
+    A name with a colon is a user's own dataclass, module:Class.
+
     >>> make_task("addition", {"digits": 2, "train": 500}).digits
     2
     """
-    if name not in TASKS:
-        raise unknown_name("task", name, TASKS)
-    return cast(Task, from_table(TASKS[name], options, where="data.options."))
+    if name not in TASKS and ":" not in name:
+        raise unknown_name("task", name, [*TASKS, "module:Class"])
+    made = TASKS[name] if name in TASKS else load_named(name, "task")
+    return cast(Task, from_table(cast(type, made), options, where="data.options."))

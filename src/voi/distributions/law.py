@@ -42,6 +42,7 @@ class OrderLaw(Distribution):
     """
 
     has_rsample = False
+    event_scores = "matrix"  # what a law is made of: `[n, n]`, or "vector": `[n]`
     lengths: Tensor
 
     def __init__(self, lengths: Tensor, size: int, validate_args: bool | None = None) -> None:

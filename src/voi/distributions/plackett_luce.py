@@ -22,6 +22,7 @@ class PlackettLuce(OrderLaw):
     tensor([1, 0, 2])
     """
 
+    event_scores = "vector"
     arg_constraints = {  # noqa: RUF012
         "logits": finite_vector,  # s, [*batch, n]
         "lengths": constraints.nonnegative_integer,

@@ -1,8 +1,6 @@
 """Orders that are not learned: each answers a batch with a point mass or the uniform law."""
 
-import importlib
 import math
-from collections.abc import Callable
 from functools import cache
 
 import torch
@@ -14,6 +12,7 @@ from voi.batch import Batch
 from voi.decoder import SourceStates
 from voi.distributions import Delta, Uniform
 from voi.errors import ConfigError
+from voi.extras import load_named
 from voi.permutation import is_permutation
 from voi.tokens.vocabulary import UNK
 
@@ -107,7 +106,7 @@ class UserOrder(nn.Module):
     def __init__(self, name: str):
         super().__init__()
         self.name = name
-        self.function = _load(name)
+        self.function = load_named(name, "order")
 
     def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
         orders = self.function(batch)
@@ -123,17 +122,3 @@ class UserOrder(nn.Module):
                 f"place at the tail (order[t] = t for t >= length)"
             )
         return Delta(orders.long(), batch.lengths)
-
-
-def _load(name: str) -> Callable[[Batch], Tensor]:
-    module, _, function = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ConfigError(
-            f"order {name!r} cannot be imported ({error}): give module:function, importable from "
-            f"the working folder"
-        ) from error
-    if not callable(found):
-        raise ConfigError(f"order {name!r} is no function but {found!r}: give module:function")
-    return found

@@ -1,6 +1,6 @@
 """The order generator q(z | x, y): a Transformer over the whole target that proposes orders."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from jaxtyping import Float
@@ -10,9 +10,16 @@ from torch.distributions import Distribution
 from voi.batch import Batch
 from voi.config import OrderConfig
 from voi.decoder import InsertionDecoder, SourceEncoder, SourceStates
-from voi.distributions import GumbelMatching, MatrixPlackettLuce, PlackettLuce
+from voi.distributions import GumbelMatching, MatrixPlackettLuce, OrderLaw, PlackettLuce
 from voi.errors import ConfigError
+from voi.extras import load_named
 from voi.layers import Block, RelativeBias, XLBias, sinusoids
+
+LAWS: Mapping[str, Callable[..., OrderLaw]] = {
+    "gumbel-matching": GumbelMatching,
+    "plackett-luce": PlackettLuce,
+    "matrix-plackett-luce": MatrixPlackettLuce,
+}
 
 
 class OrderGenerator(nn.Module):
@@ -45,7 +52,8 @@ class OrderGenerator(nn.Module):
         )
         self.norm = nn.LayerNorm(c.width)
         self.dropout = nn.Dropout(c.dropout)
-        is_vector = c.law == "plackett-luce"
+        self.law = LAWS[c.law] if c.law in LAWS else load_named(c.law, "law")
+        is_vector = getattr(self.law, "event_scores", "matrix") == "vector"
         self.head = ScoreHead(c.width) if is_vector else MatrixHead(c.width, c.rows)
         self._decoder: Callable[[], InsertionDecoder] | None = None
 
@@ -76,14 +84,8 @@ class OrderGenerator(nn.Module):
     def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
         """Return q(z | x, y); `source` are the decoder's states, read only while sharing."""
         logits = self.head(self.states(batch, source), batch).float()
-        law = self.config.law
-        if law == "plackett-luce":
-            return PlackettLuce(logits, batch.lengths, validate_args=False)
-        if law == "matrix-plackett-luce":
-            return MatrixPlackettLuce(logits, batch.lengths, validate_args=False)
-        return GumbelMatching(
-            logits, batch.lengths, sampler=self.config.sampler, validate_args=False
-        )
+        options = {"sampler": self.config.sampler} if self.law is GumbelMatching else {}
+        return self.law(logits, batch.lengths, validate_args=False, **options)
 
     def states(
         self, batch: Batch, source: SourceStates | None = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from voi.plots.bars import draw_bars
     from voi.plots.curves import draw_curves
     from voi.plots.generation import draw_generation
+    from voi.plots.grid import draw_grid
     from voi.plots.heatmap import draw_permutation
     from voi.plots.perturbation import draw_perturbation
 
@@ -26,6 +27,7 @@ __all__ = [
     "draw_bars",
     "draw_curves",
     "draw_generation",
+    "draw_grid",
     "draw_permutation",
     "draw_perturbation",
     "generation_page",
@@ -36,6 +38,7 @@ _MODULES = {
     "draw_bars": "bars",
     "draw_curves": "curves",
     "draw_generation": "generation",
+    "draw_grid": "grid",
     "draw_permutation": "heatmap",
     "draw_perturbation": "perturbation",
 }

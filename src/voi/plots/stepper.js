@@ -1,8 +1,7 @@
 "use strict";
-const { runs, examples } = JSON.parse(document.getElementById("data").textContent);
 const find = (id) => document.getElementById(id);
 const PAUSE = 700;  // milliseconds between the steps of a playback
-let example = 0, step = 0, timer = null;
+let runs = [], examples = [], example = 0, step = 0, timer = null;
 
 const lastStep = () => Math.max(...examples[example].map((trace) => trace.order.length));
 
@@ -18,11 +17,23 @@ function visible(token) {
   return token === "" ? '""' : token.replace(/[\u0000-\u001f]/g, (c) => JSON.stringify(c).slice(1, -1));
 }
 
+// Where gaps of a given text still hold nothing: each just before the given token that follows it.
+function openGaps(trace, written) {
+  const { given = [], gaps = [] } = trace;
+  if (!given.every((position) => written.includes(position))) return [];
+  const from = (gap) => given[gap - 1] ?? -1, to = (gap) => given[gap] ?? trace.tokens.length;
+  return gaps.filter((gap) => !written.some((place) => place > from(gap) && place < to(gap)))
+    .map((gap) => to(gap) - 0.5);
+}
+
 function words(trace, shown) {
   const fresh = trace.order[shown - 1];
-  const written = trace.order.slice(0, shown).sort((a, b) => a - b);
-  return written.flatMap((position) => {
+  const written = trace.order.slice(0, shown);
+  const places = [...written, ...openGaps(trace, written)].sort((a, b) => a - b);
+  return places.flatMap((position) => {
+    if (!Number.isInteger(position)) return [element("span", "gap", "___"), " "];
     const word = element("span", "", visible(trace.tokens[position]));
+    if (trace.given?.includes(position)) word.className = "given";
     if (position !== fresh) return [word, " "];
     const mark = element("mark");
     mark.append(word);
@@ -104,6 +115,7 @@ function show() {
   find("next").disabled = step === last;
   find("play").disabled = last === 0;
   find("play").textContent = timer === null ? "Play" : "Pause";
+  find("stepper").dispatchEvent(new Event("step"));
 }
 
 function choose(number) {
@@ -141,6 +153,7 @@ function play() {
 }
 
 function goWhereTheAddressSays() {
+  if (!examples.length) return;  // none are loaded yet
   const place = new URLSearchParams(location.hash.slice(1));
   if (location.hash && !place.has("example") && !place.has("step") && find("runs").children.length)
     return;  // the name of another part of the page
@@ -180,10 +193,19 @@ find("example").addEventListener("change", (event) => {
 });
 addEventListener("hashchange", goWhereTheAddressSays);
 
-find("example").append(...examples.map((_, i) => {
-  const option = element("option", "", `${i + 1} of ${examples.length}`);
-  option.value = String(i);
-  return option;
-}));
-find("choice").hidden = examples.length === 1;
-goWhereTheAddressSays();
+// Take these generations instead of the ones before; `choose` then shows one of them.
+function load(data) {
+  ({ runs, examples } = data);
+  find("example").replaceChildren(...examples.map((_, i) => {
+    const option = element("option", "", `${i + 1} of ${examples.length}`);
+    option.value = String(i);
+    return option;
+  }));
+  find("choice").hidden = examples.length === 1;
+}
+
+const embedded = find("data");  // a page without it loads generations later
+if (embedded) {
+  load(JSON.parse(embedded.textContent));
+  goWhereTheAddressSays();
+}

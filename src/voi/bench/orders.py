@@ -1,0 +1,122 @@
+"""OrderBench: tasks whose best order is known, and which orders of generation find it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from voi import config
+from voi.bench import order_cell
+from voi.bench.cells import Result, matching, measured
+from voi.bench.order_cell import TestSize
+from voi.tables import to_table
+
+CHECKS = 20  # validations of a run
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A task at one size, on its preset."""
+
+    preset: str
+    options: Mapping[str, Any]  # of the task, beside the preset's
+    steps: int  # decoder updates of every method
+
+
+TASKS: Mapping[str, Setting] = {
+    "chain-6": Setting("chain", {"positions": 6}, 3500),
+    "addition-3": Setting("addition", {"digits": 3}, 4000),
+    "stargraph-2": Setting("stargraph", {"degree": 2, "length": 5}, 4000),
+    "sorting": Setting("sorting", {}, 3000),
+    "sudoku4": Setting("sudoku4", {}, 6000),
+    "chain-10": Setting("chain", {"positions": 10}, 6000),
+    "addition-5": Setting("addition", {"digits": 5}, 6000),
+    "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 6000),
+    "chain-13": Setting("chain", {"positions": 13}, 8000),
+}
+METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
+    "voi-gumbel-matching": ("order.kind=voi", "order.law=gumbel-matching"),
+    "l2r": ("order.kind=l2r", "training.num_orders=1"),
+    "known": ("order.kind=l2r", "training.num_orders=1"),  # replaced by the task's own order
+    "voi-plackett-luce": ("order.kind=voi", "order.law=plackett-luce"),
+    "voi-matrix-plackett-luce": ("order.kind=voi", "order.law=matrix-plackett-luce"),
+    "r2l": ("order.kind=r2l", "training.num_orders=1"),
+    "tree": ("order.kind=tree", "training.num_orders=1"),
+    "random": ("order.kind=random",),
+    "sao": ("order.kind=sao", "training.num_orders=1"),
+}
+QUICK_TASKS = "chain-6,addition-3,sorting"
+QUICK_METHODS = "voi-gumbel-matching,l2r,known"
+
+
+@dataclass(frozen=True)
+class OrderSize:
+    """How long is trained, and on how much is tested."""
+
+    factor: float = 1.0  # of the steps of every task
+    valid_examples: int = 200
+    test: TestSize = TestSize()
+    settings: tuple[str, ...] = ()  # of all experiments, as --set takes them
+
+
+def run(
+    folder: Path,
+    size: OrderSize,
+    *,
+    seeds: Sequence[int],
+    tasks: str = "",
+    methods: str = "",
+    said: Callable[[str], None] = print,
+) -> list[Result]:
+    """Return all cells of a folder; the ones that are not there yet are measured."""
+    chosen = matching(TASKS, tasks, "--tasks"), matching(METHODS, methods, "--methods")
+    results = []
+    for seed in seeds:
+        for task in chosen[0]:
+            for method in chosen[1]:
+                result = _cell(folder, size, task, method, seed)
+                said(_line(result))
+                results.append(result)
+    return results
+
+
+def _cell(folder: Path, size: OrderSize, task: str, method: str, seed: int) -> Result:
+    name = f"{task}.{method}-seed{seed}"
+    made = experiment(task, method, seed, size)
+    about = {"task": task, "method": method, "seed": seed, "test": to_table(size.test)}
+
+    def measure() -> Mapping[str, Any]:
+        return order_cell.measure(made, method == "known", folder / "runs" / name, size.test)
+
+    settings = {**about, "experiment": to_table(made)}
+    return measured(folder / "cells", name, settings, measure)
+
+
+def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Experiment:
+    """Return the experiment of a cell: the preset, the task's size, the order, the budget."""
+    setting = TASKS[task]
+    steps = max(2, round(size.factor * setting.steps))
+    every = max(1, steps // CHECKS)
+    changes = [f"data.options.{key}={value}" for key, value in setting.options.items()]
+    changes += [
+        f"training.steps={steps}",
+        f"training.seed={seed}",
+        f"training.validate_every={every}",
+        f"training.checkpoint_every={every}",
+        f"training.valid_examples={size.valid_examples}",
+    ]
+    table = config.load_table(setting.preset)
+    table = config.override(table, [*changes, *METHODS[method], *size.settings])
+    if method == "sao":
+        table = config.with_pretraining(table, "l2r")
+    return config.experiment(table)
+
+
+def _line(result: Result) -> str:
+    settings, told = result["settings"], result["steps_to_95"]
+    return (
+        f"{settings['task']}, {settings['method']}, seed {settings['seed']}: accuracy "
+        f"{result['accuracy']:.3f}, log p {result['log_prob']:.3f} per token, distance "
+        f"{result['sampled']:.3f}, 95 % after {told or '-'} steps, "
+        f"{result['cpu_seconds']:.0f} CPU seconds"
+    )

@@ -1,0 +1,67 @@
+"""`voi bench orders`: tasks with a known best order, and which orders of generation find it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+
+from voi.bench import order_tables
+from voi.bench import orders as order_bench
+from voi.bench.orders import OrderSize, TestSize
+from voi.bench.timing import machine
+from voi.cli.bench import bench
+from voi.cli.bench_recovery import print_table
+from voi.errors import ConfigError
+
+QUICK = OrderSize(factor=0.2, valid_examples=100, test=TestSize(200, 32, 32))
+
+
+@bench.command()
+def orders(
+    tasks: Annotated[
+        str, typer.Option(help="Which tasks, patterns with commas between: chain-*,sudoku4")
+    ] = "",
+    methods: Annotated[
+        str, typer.Option(help="Which methods, patterns with commas between: voi-*,l2r")
+    ] = "",
+    seeds: Annotated[int, typer.Option(help="Runs per cell, seeds 0, 1, ...")] = 3,
+    factor: Annotated[
+        float, typer.Option(help="Of the steps of every task; 0: 1, or 0.2 with --quick.")
+    ] = 0.0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three tasks, three methods, a fifth of the steps.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one field of all experiments."),
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Threads of torch.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for runs, cells, table and plot.")] = Path(
+        "runs/bench-orders"
+    ),
+) -> None:
+    """Train every order of generation on tasks whose best order is known (OrderBench).
+
+    Cells that are in the folder already are read, not repeated; a run that was stopped goes on.
+
+    Example: voi bench orders --tasks chain-6 --methods 'voi-*,l2r,known' --seeds 1
+    """
+    if seeds < 1 or factor < 0:
+        raise ConfigError(f"--seeds must be at least 1, --factor positive, got {seeds}, {factor}")
+    torch.set_num_threads(threads)
+    console = Console(soft_wrap=True)
+    console.print(machine(), highlight=False)
+    base = QUICK if quick else OrderSize()
+    results = order_bench.run(
+        out,
+        OrderSize(factor or base.factor, base.valid_examples, base.test, tuple(settings or ())),
+        seeds=range(seeds),
+        tasks=tasks or (order_bench.QUICK_TASKS if quick else ""),
+        methods=methods or (order_bench.QUICK_METHODS if quick else ""),
+        said=lambda text: console.print(text, highlight=False),
+    )
+    order_tables.write(results, out)
+    print_table("OrderBench", order_tables.rows(results), console)
+    console.print(f"written to {out}")

@@ -1,0 +1,243 @@
+"""A task whose best orders are found by constraint propagation: sudoku of four rows and columns."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import combinations, permutations
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from voi.data.example import Example
+from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.errors import ConfigError, DataError
+
+CELLS = tuple(f"{row}{column}" for row in "abcd" for column in "1234")
+VALUES = "1234"
+
+
+def _units(cell: int) -> tuple[int, int, int]:
+    row, column = divmod(cell, 4)
+    return row, 4 + column, 8 + 2 * (row // 2) + column // 2
+
+
+PEERS = np.array(
+    [
+        [j for j in range(16) if j != i and any(map(int.__eq__, _units(i), _units(j)))]
+        for i in range(16)
+    ]
+)  # [16, 7]: cells of the same row, column or block
+
+
+@dataclass(frozen=True)
+class Sudoku4:
+    """Puzzles of 4 by 4 cells with `blanks` empty ones, solved cell by cell without guessing.
+
+    Every row, column and block of 2 by 2 cells holds each of 1 to 4 once. The source lists the
+    cells in reading order, `a1=3 a2=? ...`, the target what goes into the empty ones, `a2=1 ...`.
+
+    A cell is determined when its row, column and block show the three other values. An order is
+    valid if every cell is determined when it is written: each token is then one look-up in what
+    stands, where any other order has to see some steps ahead. At most `openings` cells are
+    determined at first, so few orders are valid and which ones differs from puzzle to puzzle.
+    Every puzzle can be solved this way, hence has one solution.
+
+    >>> task = Sudoku4(train=10, valid=1, test=1)
+    >>> example = task.split("train")[0]
+    >>> len(example.source.split()), example.source.count("?"), len(example.target.split())
+    (16, 8, 8)
+    """
+
+    blanks: int = 8  # empty cells, the length of the target
+    openings: int = 2  # most empty cells that are determined at first
+    seed: int = 0
+    train: int = 20000
+    valid: int = 500
+    test: int = 500
+
+    def __post_init__(self) -> None:
+        check_option("blanks", self.blanks, low=1, high=12)
+        check_option("openings", self.openings, low=1)
+        check_option("seed", self.seed, low=0)
+        num_patterns = len(_patterns(self.blanks, self.openings)[0])
+        if not num_patterns:
+            raise ConfigError(
+                f"no sudoku has {self.blanks} empty cells of which at most {self.openings} are "
+                f"determined: set data.options.openings higher"
+            )
+        check_sizes(self.train, self.valid, self.test, math.factorial(4) * num_patterns)
+
+    def split(self, name: str) -> Sequence[Example]:
+        """Return the examples of a split; no source is in two of them."""
+        return pick_split(self._splits, name)
+
+    def known_orders(self, example: Example) -> tuple[tuple[int, ...], ...]:
+        """Return some of the valid orders, of which there are too many to list.
+
+        Always the first determined cell, always the last one, and all determined cells before
+        what they determine. `order_distance` measures against all valid orders.
+        """
+        puzzle = Puzzle.of(example)
+        first, last = puzzle.greedy(min), puzzle.greedy(max)
+        return tuple(dict.fromkeys((puzzle.in_rounds(), first, last)))
+
+    def order_distance(self, example: Example, order: Sequence[int]) -> float:
+        """Return the normalised Levenshtein distance to the nearest of all valid orders."""
+        return nearest_valid(order, Puzzle.of(example).table())
+
+    def is_right(self, example: Example, text: str) -> bool:
+        """Return whether a text fills every empty cell once and breaks no rule."""
+        written = [token.partition("=") for token in text.split()]
+        source = [token.partition("=") for token in str(example.source).split()]
+        empty = sorted(cell for cell, _, value in source if value == "?")
+        if sorted(cell for cell, _, _ in written) != empty:
+            return False
+        full = {cell: value for cell, _, value in (*source, *written)}
+        values = [full[cell] for cell in CELLS]
+        return set(values) <= set(VALUES) and all(
+            values[i] != values[j] for i in range(16) for j in PEERS[i]
+        )
+
+    @cached_property
+    def _splits(self) -> Splits:
+        rng = np.random.default_rng(self.seed)
+        return draw_splits(self._draw, rng, self.train, self.valid, self.test)
+
+    def _draw(self, rng: np.random.Generator) -> Example:
+        grids, masks = _patterns(self.blanks, self.openings)
+        number = rng.integers(len(grids))
+        values = rng.permutation(4)[grids[number]]
+        cells = list(zip(CELLS, values.tolist(), masks[number].tolist(), strict=True))
+        source = (f"{cell}={'?' if is_blank else VALUES[v]}" for cell, v, is_blank in cells)
+        target = (f"{cell}={VALUES[v]}" for cell, v, is_blank in cells if is_blank)
+        return Example(" ".join(source), " ".join(target))
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """A solved puzzle: which cells are empty, and when each of them is determined."""
+
+    grid: tuple[int, ...]  # 16 values, from 0
+    blanks: tuple[int, ...]  # cells, in reading order
+
+    @classmethod
+    def of(cls, example: Example) -> "Puzzle":
+        """Return the puzzle of an example."""
+        full = dict(
+            token.split("=") for token in (*str(example.source).split(), *example.target.split())
+        )
+        given = dict(token.split("=") for token in str(example.source).split())
+        if tuple(given) != CELLS or not set(full.values()) <= set(VALUES):
+            raise DataError(
+                f"expected a source a1=... to d4=... and a target for its cells =?, got "
+                f"{example.source!r} and {example.target!r}"
+            )
+        blanks = tuple(i for i, cell in enumerate(CELLS) if given[cell] == "?")
+        return cls(tuple(VALUES.index(full[cell]) for cell in CELLS), blanks)
+
+    def determined(self, written: int) -> list[int]:
+        """Return which empty cells can be filled now; bits of `written` are those that are."""
+        place = {cell: i for i, cell in enumerate(self.blanks)}
+        found = []
+        for i, cell in enumerate(self.blanks):
+            shown = [p for p in PEERS[cell] if p not in place or written >> place[p] & 1]
+            if not written >> i & 1 and len({self.grid[p] for p in shown}) == 3:
+                found.append(i)
+        return found
+
+    def greedy(self, choose: Callable[[list[int]], int]) -> tuple[int, ...]:
+        """Return the order that always takes the first or the last cell that is determined."""
+        order: list[int] = []
+        while len(order) < len(self.blanks):
+            order.append(choose(self._open(order)))
+        return tuple(order)
+
+    def in_rounds(self) -> tuple[int, ...]:
+        """Return the order that takes all determined cells, then all they determine, and so on."""
+        order: list[int] = []
+        while len(order) < len(self.blanks):
+            order += self._open(order)
+        return tuple(order)
+
+    def _open(self, order: Sequence[int]) -> list[int]:
+        found = self.determined(sum(1 << i for i in order))
+        if not found:
+            raise DataError(
+                "this sudoku cannot be solved cell by cell: no empty cell is determined"
+            )
+        return found
+
+    def table(self) -> Bool[np.ndarray, "subsets n"]:
+        """Return which cells are determined after each set of cells, sets as numbers in binary."""
+        n = len(self.blanks)
+        table = np.zeros((1 << n, n), dtype=bool)
+        for written in range(1 << n):
+            table[written, self.determined(written)] = True
+        return table
+
+
+def nearest_valid(order: Sequence[int], table: Bool[np.ndarray, "subsets n"]) -> float:
+    """Return the least normalised Levenshtein distance from an order to a valid one.
+
+    cost[S][j] is the least number of edits between the first j steps of the order and a valid
+    start that writes the cells of S. The last cell x of that start was inserted (cost[S - x][j]
+    + 1) or stands for step j (cost[S - x][j - 1], + 1 if that is another cell); or step j was
+    deleted (cost[S][j - 1] + 1).
+    """
+    n = table.shape[1]
+    steps = np.arange(n + 1)
+    differs = np.asarray(order) != np.arange(n)[:, None]  # [x, j]: step j writes another cell
+    cost = np.full((1 << n, n + 1), 2 * n)
+    cost[0] = steps
+    for written in range(1, 1 << n):
+        best = cost[written]
+        for x in range(n):
+            before = written ^ (1 << x)
+            if written >> x & 1 and table[before, x]:
+                np.minimum(best, cost[before] + 1, out=best)
+                np.minimum(best[1:], cost[before, :-1] + differs[x], out=best[1:])
+        best[:] = np.minimum.accumulate(best - steps) + steps  # deletions
+    return float(cost[-1, -1] / n)
+
+
+@cache
+def _patterns(
+    blanks: int, openings: int
+) -> tuple[Int[np.ndarray, "patterns 16"], Bool[np.ndarray, "patterns 16"]]:
+    """Return solved grids and their empty cells, all that are right for a puzzle.
+
+    Grids are up to renaming values: their first row is 0 1 2 3.
+    """
+    masks = np.zeros((math.comb(16, blanks), 16), dtype=bool)
+    chosen = np.array(list(combinations(range(16), blanks)))
+    np.put_along_axis(masks, chosen, True, axis=1)
+    grids = []
+    for grid in _grids():
+        is_right = _is_solvable(grid, masks, openings)
+        grids.append((np.tile(grid, (is_right.sum(), 1)), masks[is_right]))
+    return np.concatenate([g for g, _ in grids]), np.concatenate([m for _, m in grids])
+
+
+def _grids() -> list[Int[np.ndarray, " 16"]]:
+    """Return the twelve solved grids whose first row is 0 1 2 3."""
+    rows = list(permutations(range(4)))
+    stacked = (np.array([rows[0], *rest]).ravel() for rest in permutations(rows, 3))
+    return [grid for grid in stacked if (grid[PEERS] != grid[:, None]).all()]
+
+
+def _is_solvable(
+    grid: Int[np.ndarray, " 16"], masks: Bool[np.ndarray, "patterns 16"], openings: int
+) -> Bool[np.ndarray, " patterns"]:
+    """Return for which sets of empty cells filling determined ones in rounds fills all of them."""
+    bits = (1 << grid).astype(np.uint8)
+    is_empty = masks.copy()
+    is_right = np.ones(len(masks), dtype=bool)
+    for number in range(masks.sum(1).max()):
+        shown = np.where(is_empty, 0, bits)
+        seen = np.bitwise_or.reduce(shown[:, PEERS], axis=-1)  # [patterns, 16]
+        is_determined = is_empty & (np.bitwise_count(seen) == 3)
+        if number == 0:
+            is_right = is_determined.sum(1) <= openings
+        is_empty &= ~is_determined
+    return is_right & ~is_empty.any(1)

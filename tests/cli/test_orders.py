@@ -1,0 +1,157 @@
+"""`voi orders`: tables in the terminal, files, perturbation, and errors in one line."""
+
+import csv
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import voi.cli.orders
+from small_models import roughen
+from small_runs import tiny_experiment
+from voi import checkpoint, load, runs
+from voi.analysis import read_traces
+from voi.cli.app import app
+from voi.errors import DataError, MissingExtraError, VoiError
+
+SCENES = "data.options={train=6, valid=2, test=4}"
+
+
+def saved(folder, *settings, task="chain"):
+    """Save a run's model with random weights."""
+    prepared = runs.prepare(tiny_experiment(*settings, task=task))
+    networks = roughen(prepared.networks(), scale=0.5)
+    checkpoint.save(
+        folder, prepared.experiment, prepared.codec, networks, region_size=prepared.region_size
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return saved(tmp_path_factory.mktemp("orders") / "mine")
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    settings = ["data.task=scenes", SCENES]
+    return saved(tmp_path_factory.mktemp("orders") / "images", *settings)
+
+
+def orders(*arguments):
+    """Return what the command prints; its errors come through."""
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["orders", *map(str, arguments)])
+    if isinstance(result.exception, VoiError):
+        assert "\n" not in str(result.exception)
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def rows_of(out, name):
+    with open(out / "tables" / f"{name}.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_run_is_studied_on_its_own_split(run, tmp_path):
+    output = orders(run, "--samples", 3, "--out", tmp_path / "out")
+    assert max(map(len, output.splitlines()[:-1])) <= 80
+    for part in ("mine, learned", "mine, sampled", "mine, generated", "known", "NLD of L2R"):
+        assert part in output
+    assert f"wrote {tmp_path / 'out' / 'report.html'}" in output
+    rows = rows_of(tmp_path / "out", "comparisons")
+    assert {row["reference"] for row in rows} == {"l2r", "r2l", "tree", "common", "rare", "known"}
+    assert {row["example"] for row in rows} == set(map(str, range(8)))  # of the tiny test split
+    learned, generated = (
+        read_traces(path) for path in sorted((tmp_path / "out" / "traces").iterdir())
+    )
+    model = load(run)
+    assert [trace.order for trace in learned] == [
+        model.infer_order(trace.source, trace.target) for trace in learned
+    ]
+    assert {len(trace.samples) for trace in learned} == {3}
+    assert [trace.kind for trace in generated] == ["generated"] * 8
+
+
+def test_runs_and_files_stand_side_by_side(run, tmp_path):
+    orders(run, "--limit", 3, "--out", tmp_path / "first", "--tagger", "none")
+    file = tmp_path / "first" / "traces" / "1-mine-learned.jsonl"
+    (tmp_path / "counts.json").write_text('{"A": 3}')
+    output = orders(
+        run, run, "--traces", file, "--limit", 3, "--counts", tmp_path / "counts.json", "--ranks"
+    )
+    for part in ("mine, learned", "mine (2), learned", "1-mine-learned, learned"):
+        assert part in output
+    assert "normalised Levenshtein distance 0.000" in output  # of a run and its own traces
+    assert "Compared are ranks" in " ".join(output.split())
+    with pytest.raises(DataError, match="side by side"):
+        orders(run, "--traces", file, "--limit", 2)
+
+
+def test_traces_need_no_run(run, tmp_path):
+    orders(run, "--limit", 3, "--out", tmp_path, "--tagger", "none", "--format", "png")
+    file = tmp_path / "traces" / "2-mine-generated.jsonl"
+    output = orders("--traces", file, "--tagger", "none")
+    assert "--counts" in output
+    assert "left out by --tagger none" in output
+    figures = {path.suffix for path in (tmp_path / "figures").iterdir()}
+    assert figures == {".png"}
+
+
+def test_parts_of_a_source_are_removed(run, tmp_path):
+    output = orders(run, "--perturb", 2, "--reference", "--out", tmp_path)
+    example = load(run).infer_order  # the model's own answer
+    stored = json.loads((tmp_path / "perturbation.json").read_text())
+    with open(tmp_path / "perturbation.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    source = output.splitlines()[0]
+    assert tuple(stored["order"]) == example(source, " ".join(stored["tokens"]))
+    assert sorted(row["name"] for row in rows) == sorted(source.split())
+    assert (tmp_path / "perturbation.svg").exists()
+    assert (tmp_path / "generation.svg").exists()
+    with pytest.raises(DataError, match="below 8"):
+        orders(run, "--perturb", 8)
+
+
+def test_images_are_drawn_with_their_regions(images, tmp_path):
+    output = orders(images, "--perturb", 1, "--reference", "--out", tmp_path, "--format", "png")
+    assert output.startswith("test-1\n")
+    assert (tmp_path / "generation.png").read_bytes().startswith(b"\x89PNG")
+    orders(images, "--out", tmp_path / "all", "--tagger", "none")
+    page = (tmp_path / "all" / "report.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    first = data["examples"][0][0]
+    assert first["regions"]["image"].startswith("data:image/png;base64,")
+    assert len(first["regions"]["opacities"]) == len(first["order"])
+    assert len(data["examples"]) == 4  # images, not captions
+
+
+def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
+    def missing(name):
+        raise MissingExtraError("tagging needs x: pip install 'voi[pos]'")
+
+    monkeypatch.setattr(voi.cli.orders, "make_tagger", missing)
+    for name in [name for name in sys.modules if name.startswith(("voi.plots.", "matplotlib"))]:
+        if name not in ("voi.plots.stepper", "voi.plots.output", "voi.plots.tables"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    output = orders(run, "--limit", 2, "--out", tmp_path)
+    assert "pip install 'voi[pos]'" in " ".join(output.split())
+    assert "pip install &#x27;voi[plots]" in (tmp_path / "report.html").read_text() or (
+        "pip install 'voi[plots]'" in (tmp_path / "report.html").read_text()
+    )
+    assert not (tmp_path / "figures").exists()
+
+
+def test_what_cannot_be_done_is_said(run, tmp_path):
+    with pytest.raises(DataError, match="at least one run"):
+        orders()
+    with pytest.raises(DataError, match="svg, png or pdf"):
+        orders(run, "--format", "gif")
+    with pytest.raises(DataError, match="one run"):
+        orders(run, run, "--perturb", 1)
+    with pytest.raises(DataError, match="split"):
+        orders(run, "--split", "tests")
+    with pytest.raises(DataError, match="trace file"):
+        orders("--traces", tmp_path / "absent.jsonl")
