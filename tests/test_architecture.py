@@ -46,6 +46,7 @@ LAYERS = {
     "bench": 12,
     "distillation": 12,
     "study": 12,
+    "serve": 13,
     "cli": 14,
     "__main__": 15,
 }

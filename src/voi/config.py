@@ -182,6 +182,7 @@ class TrainingConfig:
     log_every: int = 20  # steps
     validate_every: int = 500  # steps
     checkpoint_every: int = 500  # steps
+    keep_every: int = 0  # steps whose checkpoints are kept for good; 0: the last and the best only
     valid_examples: int = 256  # examples used for validation while training
 
 

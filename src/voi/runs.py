@@ -3,9 +3,10 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,11 +18,14 @@ from voi.data import Example, Task
 from voi.data.tasks import make_task
 from voi.errors import CheckpointError, DataError
 from voi.networks import Networks
+from voi.search import ids_in_reading_order, reading_order
 from voi.tables import to_table
 from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
 from voi.training import Scored, Trainer, Watcher
-from voi.validation import KnownOrders, known_distances, validate
+from voi.validation import KnownOrders, Validation, known_distances, validate
 from voi.world import World
+
+SAMPLES = 3  # targets that validation shows
 
 
 @dataclass(frozen=True)
@@ -150,15 +154,16 @@ def _trainer(
     valid_known = prepared.known_orders("valid", prepared.valid)
     config = prepared.experiment
 
-    def validated(networks: Networks) -> dict[str, float]:
-        return validate(
+    def validated(networks: Networks) -> dict[str, Any]:
+        found = validate(
             networks,
             prepared.valid,
             num_orders=max(phase.num_orders for phase in config.training.phases),
             max_length=config.search.max_length,
             known_orders=valid_known,
             device=config.training.device,
-        ).values
+        )
+        return {**found.values, "samples": list(_samples(prepared, found))}
 
     def distance(scored: Scored) -> float | None:
         values = list(known_distances(scored.q.mode, scored.batch, known))
@@ -176,6 +181,20 @@ def _trainer(
         region_size=prepared.region_size,
         world=world,
     )
+
+
+def _samples(prepared: Prepared, found: Validation) -> Iterator[dict[str, Any]]:
+    """Yield what was written for the first validation examples, for the log."""
+    examples = prepared.task.split("valid")
+    for row in range(min(SAMPLES, len(found.written))):
+        example, best = examples[int(prepared.valid.origin[row])], found.written[row]
+        tokens = prepared.codec.decode(ids_in_reading_order(best), example.source)
+        yield {
+            "source": None if example.source is None else str(example.source),
+            "reference": example.target,
+            "written": prepared.codec.text(tokens),
+            "order": reading_order(best.slots),
+        }
 
 
 def _digests(prepared: Prepared) -> dict[str, str]:

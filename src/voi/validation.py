@@ -1,6 +1,6 @@
 """Networks and a split -> how well targets are modelled, written, and in which order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from voi.analysis import nearest, normalized_levenshtein
 from voi.batch import Batch, collate, make_batches
 from voi.networks import Networks
 from voi.objective import Elbo, elbo
-from voi.search import ids_in_reading_order, search
+from voi.search import Found, ids_in_reading_order, search
 from voi.tokens import Corpus
 
 KnownOrders = Callable[[int], Sequence[Sequence[int]]]  # row of the corpus -> equally good orders
@@ -25,6 +25,7 @@ class Validation:
     elbo: Elbo
     accuracy: float  # share of targets written exactly, greedily
     distance: float | None  # mean NLD of the likeliest orders to the nearest known best one
+    written: Mapping[int, Found]  # by row of the corpus
 
     @property
     def values(self) -> dict[str, float]:
@@ -47,7 +48,7 @@ def validate(
 ) -> Validation:
     """Return ELBO, greedy accuracy and order distance over a whole corpus."""
     networks.eval()
-    parts, num_right, distances = [], 0, []
+    parts, distances, written = [], [], {}
     for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, batch_size):
         batch = collate(corpus, rows).to(device)
         source = networks.decoder.encode(batch)
@@ -56,13 +57,14 @@ def validate(
         terms = networks.decoder.step_log_probs(batch, orders, source)
         parts.append(elbo(q, orders, terms, batch.lengths))
         found = search(networks.decoder, source, max_length=max_length)
-        num_right += sum(
-            ids_in_reading_order(best[0]) == corpus.targets[int(row)].tolist()
-            for best, row in zip(found, rows, strict=True)
-        )
+        written |= {int(row): best for (best, *_), row in zip(found, rows, strict=True)}
         distances += list(known_distances(q.mode, batch, known_orders))
     mean_distance = float(np.mean(distances)) if distances else None
-    return Validation(sum(parts[1:], parts[0]), num_right / len(corpus), mean_distance)
+    num_right = sum(
+        ids_in_reading_order(best) == corpus.targets[row].tolist() for row, best in written.items()
+    )
+    accuracy = num_right / len(corpus)
+    return Validation(sum(parts[1:], parts[0]), accuracy, mean_distance, written)
 
 
 def known_distances(

@@ -212,6 +212,19 @@ def test_run_folder(tmp_path):
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) <= 2
 
 
+def test_snapshots_stay_and_validation_shows_what_is_written(tmp_path):
+    run = tmp_path / "run"
+    tiny_trainer(run, "training.keep_every=3", "training.checkpoint_every=100").run()
+    kept = {int(path.name.removeprefix("step-")) for path in (run / "checkpoints").iterdir()}
+    assert {3, 6, 9, 12} <= kept
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    samples = [line["samples"] for line in lines if line["kind"] == "valid"]
+    assert len(samples) == 2
+    for sample in samples[-1]:
+        assert sample["source"].startswith("from-")
+        assert sorted(sample["order"]) == list(range(len(sample["written"].split())))
+
+
 def test_a_run_is_not_overwritten(tmp_path):
     tiny_trainer(tmp_path / "run")
     with pytest.raises(CheckpointError, match="is not empty: continue it with"):

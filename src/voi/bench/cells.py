@@ -50,8 +50,22 @@ def read(path: Path) -> Result:
 
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    names = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
-    return ", ".join(f"{key} = {old.get(key)}, not {new.get(key)}" for key in names)
+    before, now = _flat(old), _flat(new)
+    names = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    return ", ".join(f"{key} = {before.get(key)}, not {now.get(key)}" for key in names)
+
+
+def _flat(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Return plain values by their path.
+
+    >>> _flat({"a": {"b": 1, "c": [2]}})
+    {'a.b': 1, 'a.c': [2]}
+    """
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        is_table = isinstance(value, Mapping)
+        found |= _flat(value, f"{where}{key}.") if is_table else {f"{where}{key}": value}
+    return found
 
 
 def matching(names: Iterable[str], patterns: str, option: str) -> list[str]:

@@ -38,8 +38,8 @@ class KnownOrder(nn.Module):
     def _order(self, source: tuple[int, ...], target: tuple[int, ...]) -> list[int]:
         key = (source, target)
         if key not in self._known:
-            texts = (" ".join(self.codec.decode(ids, None)) for ids in key)
-            self._known[key] = list(self.task.known_orders(Example(*texts))[0])
+            texts = [" ".join(self.codec.decode(ids, None)) for ids in key]
+            self._known[key] = list(self.task.known_orders(Example(texts[0], texts[1]))[0])
         return self._known[key]
 
 
@@ -55,6 +55,6 @@ def order_distance(task: Task, example: Example, order: Sequence[int]) -> float:
 
 
 def is_right(task: Task, example: Example, text: str) -> bool:
-    """Return whether a text is a right target: the one that is given, unless the task knows more."""
+    """Return whether a text is right: the target itself, unless the task accepts more."""
     own = getattr(task, "is_right", None)
     return text == example.target if own is None else bool(own(example, text))

@@ -87,10 +87,10 @@ def tested(networks: Networks, prepared: Prepared, size: TestSize) -> dict[str, 
         for name, values in _of_batch(networks, prepared, batch, chosen).items():
             found[name] += values
     bounded = collate(corpus, np.arange(min(size.likelihoods, len(corpus))))
-    values = likelihoods(networks, bounded, size.likelihood_samples)
+    bounds = likelihoods(networks, bounded, size.likelihood_samples)
     num_tokens = int((bounded.lengths + 1).sum())
     means = {name: float(np.mean(values)) if values else None for name, values in found.items()}
-    return {**means, "log_prob": sum(map(float, values)) / num_tokens}
+    return {**means, "log_prob": sum(map(float, bounds)) / num_tokens}
 
 
 _MEANS = ("accuracy", "sampled", "mode", "written")

@@ -1,7 +1,7 @@
 """OrderBench: tasks whose best order is known, and which orders of generation find it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ class OrderSize:
 
     factor: float = 1.0  # of the steps of every task
     valid_examples: int = 200
-    test: TestSize = TestSize()
+    test: TestSize = field(default_factory=TestSize)
     settings: tuple[str, ...] = ()  # of all experiments, as --set takes them
 
 

@@ -14,7 +14,14 @@ from torch.distributions import Distribution
 from voi import config
 from voi.analysis import normalized_levenshtein
 from voi.bench.cells import Result, matching, measured
-from voi.bench.frozen import DecoderSize, Frozen, batch_digest, frozen_decoder, size_table, updating
+from voi.bench.frozen import (
+    DecoderSize,
+    Frozen,
+    batch_digest,
+    frozen_decoder,
+    size_table,
+    updating,
+)
 from voi.networks import Networks
 from voi.tables import to_table
 from voi.training.schedule import entropy_weight, rate_factor
@@ -130,11 +137,7 @@ def recover(
     networks = Networks(experiment, frozen.counts, frozen.region_size)
     networks.decoder.load_state_dict(frozen.networks.decoder.state_dict())
     networks.decoder.requires_grad_(False)
-    phase, clip = experiment.training.phases[0], experiment.training.clip
-    optimisers = [
-        Optimiser(part, (0.9, 0.98), clip) for part in (networks.decoder, networks.orders)
-    ]
-    update = Update(experiment, phase, networks, networks.orders, *optimisers)
+    phase, update = experiment.training.phases[0], updating(experiment, networks)
     curve, cpu = [{"step": 0, **_distances(networks, frozen, CURVE_SAMPLES)}], 0.0
     for step in range(steps):
         start = time.process_time()

@@ -20,6 +20,7 @@ def main() -> None:
     import voi.cli.generate
     import voi.cli.orders
     import voi.cli.regions
+    import voi.cli.serve
     import voi.cli.show
     import voi.cli.train  # noqa: F401
 

@@ -180,9 +180,16 @@ class Watch:
             self.console.print(f"step {progress.step:,}/{total:,}  {text}", highlight=False)
 
     def validated(self, progress: TrainingProgress, values: Mapping[str, Any]) -> None:
-        parts = [f"{name} {value:.3f}" for name, value in values.items() if name != "score"]
-        text = "  ".join(parts)
+        numbers = {
+            name: x for name, x in values.items() if isinstance(x, float) and name != "score"
+        }
+        text = "  ".join(f"{name} {value:.3f}" for name, value in numbers.items())
         self.console.print(f"step {progress.step:,}: validation {text}", highlight=False)
+        for sample in values.get("samples", ())[:1]:
+            line = (
+                f"  {sample['source']} -> {sample['written']}   (reference {sample['reference']})"
+            )
+            self.console.print(line, highlight=False, markup=False)
 
     def said(self, message: str) -> None:
         self.console.print(message, highlight=False)

@@ -76,7 +76,7 @@ class Trainer:
         codec: Codec,
         run: Path,
         *,
-        validate: Callable[[Networks], Mapping[str, float]],
+        validate: Callable[[Networks], Mapping[str, Any]],
         distance: Callable[[Scored], float | None],
         watcher: Watcher,
         region_size: int = 0,
@@ -193,7 +193,8 @@ class Trainer:
             progress.window = {"since": progress.seconds}
         if progress.step % config.validate_every == 0 or is_last:
             self._validate(log)
-        if progress.step % config.checkpoint_every == 0 and not is_last:
+        is_due = progress.step % config.checkpoint_every == 0 or self._is_snapshot(progress.step)
+        if is_due and not is_last:
             self._save()
 
     def _log_values(self, updated: Updated, beta: float, factor: float) -> dict[str, float | int]:
@@ -285,8 +286,12 @@ class Trainer:
         checkpoint.point(self.run_folder, name, folder)
         kept = {checkpoint.pointed(self.run_folder, kind) for kind in ("last", "best")}
         for old in folder.parent.glob("step-*"):
-            if old not in kept:
+            if old not in kept and not self._is_snapshot(int(old.name.removeprefix("step-"))):
                 shutil.rmtree(old)
+
+    def _is_snapshot(self, step: int) -> bool:
+        """Is the checkpoint of a step kept for good?"""
+        return self.config.keep_every > 0 and step % self.config.keep_every == 0
 
     def _state(self) -> checkpoint.TrainingState:
         tensors: dict[str, Tensor] = {}

@@ -1,0 +1,37 @@
+"""`voi serve`: a playground for a trained model in the browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from voi.cli.app import app
+from voi.model import load
+from voi.serve import Playground, open_server
+
+
+@app.command()
+def serve(
+    run: Annotated[Path, typer.Argument(help="A run folder or model folder.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8765,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+) -> None:
+    """Open a playground in the browser: generation, gaps, keywords, orders, likelihoods.
+
+    Example: voi serve runs/chain --port 8765
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    with open_server(host, port) as server:  # before the model is loaded: the port may be in use
+        playground = Playground(load(run), str(run))
+        if playground.sources.note:
+            console.print(f"[yellow]{escape(playground.sources.note)}[/yellow]")
+        if not server.is_local:
+            warning = "other machines can reach this server and use the model"
+            console.print(f"[yellow]{warning}[/yellow]")
+        console.print(f"{escape(str(run))} is at [bold]{server.url}[/bold]; Ctrl-C ends it")
+        server.run(playground)
+    console.print("ended")
