@@ -67,9 +67,9 @@ def test_a_run_is_studied_on_its_own_split(run, tmp_path):
         read_traces(path) for path in sorted((tmp_path / "out" / "traces").iterdir())
     )
     model = load(run)
-    assert [trace.order for trace in learned] == [
-        model.infer_order(trace.source, trace.target) for trace in learned
-    ]
+    for trace in learned:
+        if len(set(trace.tokens)) > 1:  # between equal tokens alone nothing decides
+            assert trace.order == model.infer_order(trace.source, trace.target)
     assert {len(trace.samples) for trace in learned} == {3}
     assert [trace.kind for trace in generated] == ["generated"] * 8
 
@@ -138,9 +138,7 @@ def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     output = orders(run, "--limit", 2, "--out", tmp_path)
     assert "pip install 'voi[pos]'" in " ".join(output.split())
-    assert "pip install &#x27;voi[plots]" in (tmp_path / "report.html").read_text() or (
-        "pip install 'voi[plots]'" in (tmp_path / "report.html").read_text()
-    )
+    assert "pip install 'voi[plots]'" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "figures").exists()
 
 

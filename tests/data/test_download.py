@@ -3,12 +3,11 @@
 import hashlib
 import io
 import tarfile
-import threading
 import zipfile
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from local_server import serving
 from voi.data.addresses import DOWNLOADS
 from voi.data.download import Download, fetch, unpack
 from voi.errors import DataError
@@ -17,59 +16,10 @@ CONTENT = bytes(range(256)) * 4000  # about a megabyte
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
-class Server(ThreadingHTTPServer):
-    """Serves CONTENT; `cut` bytes at a time, if set, and the ranges it was asked for are kept."""
-
-    daemon_threads = True
-    content = CONTENT
-    cut = 0
-    tag = '"one"'
-    knows_ranges = True
-    asked: list
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        server = self.server
-        wanted = self.headers.get("Range")
-        server.asked.append(wanted)
-        if self.path != "/file":
-            self.send_error(404)
-            return
-        start = 0
-        is_same = self.headers.get("If-Range") in (None, server.tag)
-        if wanted and server.knows_ranges and is_same:
-            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-            if start >= len(server.content):
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{len(server.content)}")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-                return
-            self.send_response(206)
-            end = len(server.content) - 1
-            self.send_header("Content-Range", f"bytes {start}-{end}/{len(server.content)}")
-        else:
-            self.send_response(200)
-        self.send_header("ETag", server.tag)
-        self.send_header("Content-Length", str(len(server.content) - start))
-        self.end_headers()
-        stop = start + server.cut if server.cut else None
-        self.wfile.write(server.content[start:stop])
-
-    def log_message(self, *arguments):
-        pass
-
-
 @pytest.fixture
 def server():
-    with Server(("127.0.0.1", 0), Handler) as running:
-        running.asked = []
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serving(CONTENT) as running:
         yield running
-        running.shutdown()
-        thread.join()
 
 
 def item(server, sha256=SHA256, path="/file"):

@@ -55,7 +55,8 @@ def paying_steps(words: Sequence[str], required: Sequence[Sequence[str]]) -> lis
     >>> paying_steps(["x", "New", "York", "x"], [["x"], ["New", "York"]])
     [0, 1, 2]
     """
-    missing, steps = list(required), []
+    missing = list(required)
+    steps: list[int] = []
     step = 0
     while step < len(words):
         word = next((word for word in missing if word[0] == words[step]), None)

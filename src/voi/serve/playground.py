@@ -52,7 +52,8 @@ class Playground:
         if not self._lock.acquire(timeout=WAIT):
             raise BusyError(f"other requests took longer than {WAIT:.0f} seconds: try again later")
         try:
-            with torch.random.fork_rng():
+            device = self.model.device
+            with torch.random.fork_rng([device] if device.type == "cuda" else []):
                 torch.manual_seed(seed)
                 yield
         finally:
@@ -156,9 +157,11 @@ class Playground:
             )
 
     def _orders(self, request: OrderRequest, source: Source) -> list[tuple[int, ...]]:
-        options = {"mode": {}, "samples": {"samples": request.samples}}
         found = self.model.infer_order(
-            source, request.target, **options.get(request.by, {"beam": request.beam})
+            source,
+            request.target,
+            samples=request.samples if request.by == "samples" else 0,
+            beam=request.beam if request.by == "beam" else 0,
         )
         return found if isinstance(found, list) else [found]
 

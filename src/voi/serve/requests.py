@@ -57,7 +57,9 @@ class GenerateRequest:
         _within("top_p", self.top_p, 0.001, 1)
         _within("seed", self.seed, 0, LARGEST_SEED)
         if len(self.rules) > 1:
-            raise DataError(f"give one of gaps, prefix and keywords, got {' and '.join(self.rules)}")
+            raise DataError(
+                f"give one of gaps, prefix and keywords, got {' and '.join(self.rules)}"
+            )
         if not all(word.strip() for word in self.keywords):
             raise DataError("expected keywords, got an empty one: leave it out")
 

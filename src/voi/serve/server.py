@@ -49,9 +49,7 @@ class File:
 
 def page_files() -> dict[str, File]:
     """Return the files of the page by their paths."""
-    stepper = filled(
-        template("voi.plots", "stepper.html"), KEYS='data-keys="inside" tabindex="0"'
-    )
+    stepper = filled(template("voi.plots", "stepper.html"), KEYS='data-keys="inside" tabindex="0"')
     return {
         "/": File("text/html", filled(template("voi.serve", "page.html"), STEPPER=stepper)),
         "/playground.js": File("text/javascript", template("voi.serve", "playground.js")),
@@ -75,7 +73,7 @@ class Server(ThreadingHTTPServer):
     @property
     def is_local(self) -> bool:
         """Can only this machine reach it?"""
-        return ipaddress.ip_address(self.server_address[0]).is_loopback
+        return ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     @property
     def url(self) -> str:
@@ -139,6 +137,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         try:
+            self.body = self._read_body()
             self._check_host()
             address = urlsplit(self.path)
             if address.path in self.server.files and self._is("GET"):
@@ -147,12 +146,12 @@ class Handler(BaseHTTPRequestHandler):
                 self._send_table(HTTPStatus.OK, self._table(address.path, address.query))
         except Refusal as error:
             self._send_table(error.status, {"error": error.reason}, error.headers)
-        except (VoiError, ValueError) as error:
+        except VoiError as error:
             self._send_table(HTTPStatus.BAD_REQUEST, {"error": _line(error)})
         except BusyError as error:
             busy = {"Retry-After": "10"}
             self._send_table(HTTPStatus.SERVICE_UNAVAILABLE, {"error": _line(error)}, busy)
-        except ConnectionError:
+        except (ConnectionError, TimeoutError):  # nobody is there to be answered
             raise
         except Exception as error:
             traceback.print_exc()
@@ -161,7 +160,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _check_host(self) -> None:
         """Refuse names that a foreign page may have made point to this machine."""
-        name = urlsplit(f"//{self.headers.get('Host', '')}").hostname
+        try:
+            name = urlsplit(f"//{self.headers.get('Host', '')}").hostname
+        except ValueError:
+            name = None
         if self.server.is_local and name not in (*LOCAL_NAMES, self.server.host.lower()):
             self._refuse(HTTPStatus.FORBIDDEN, f"expected this machine as host, got {name}")
 
@@ -173,8 +175,7 @@ class Handler(BaseHTTPRequestHandler):
                 return self.server.playground.about()
             return self.server.playground.image("".join(parse_qs(query).get("name", [])[:1]))
         if name in ASKED and self._is("POST"):
-            body = self._body()
-            return getattr(self.server.playground, name)(read_json(body))
+            return getattr(self.server.playground, name)(self._sent())
         self._refuse(HTTPStatus.NOT_FOUND, f"there is nothing at {path[:200]}")
 
     def _is(self, method: str) -> bool:
@@ -183,25 +184,31 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, reason, Allow=method)
         return True
 
-    def _body(self) -> bytes:
-        """Return the body of a request; JSON only, which no form of a foreign page can send."""
+    def _read_body(self) -> bytes:
+        """Return what was sent, cut off where it is too long: unread, it would break the answer."""
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal():
-            self._refuse(HTTPStatus.LENGTH_REQUIRED, "expected a body and its Content-Length")
+        self.length = int(length) if length.isdecimal() and len(length) < 16 else None
         most = self.server.playground.limits.body
-        if int(length) > most:
-            self.rfile.read(min(int(length), MOST_DRAINED))
-            reason = f"expected a body of at most {most} bytes, got {length}: send less text"
+        body = self.rfile.read(min(self.length or 0, most))
+        if self.length is None or self.length > most:
+            self.close_connection = self.close_connection or self.command == "POST"
+            self.rfile.read(min((self.length or 0) - len(body), MOST_DRAINED))
+        return body
+
+    def _sent(self) -> dict[str, Any]:
+        """Return the JSON that was sent; no form of a foreign page can send that type."""
+        most, kind = self.server.playground.limits.body, self.headers.get_content_type()
+        if self.length is None:
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, "expected a body and its Content-Length")
+        if self.length > most:
+            reason = f"expected a body of at most {most} bytes, got {self.length}: send less text"
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, reason)
-        body = self.rfile.read(int(length))
-        kind = self.headers.get_content_type()
         if kind != "application/json":
             reason = f"expected Content-Type application/json, got {kind}"
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, reason)
-        return body
+        return read_json(self.body)
 
     def _refuse(self, status: HTTPStatus, reason: str, **headers: str) -> NoReturn:
-        self.close_connection = True  # what follows on it may be an unread body
         raise Refusal(status, reason, **headers)
 
     def _send_table(

@@ -1,0 +1,55 @@
+"""Cells are measured once, never mixed, and chosen by name."""
+
+import json
+
+import pytest
+
+from voi.bench.cells import markdown, matching, measured, spread
+from voi.errors import ConfigError
+
+
+def test_a_cell_is_measured_once(tmp_path):
+    calls = []
+
+    def measure():
+        calls.append(1)
+        return {"value": 0.5}
+
+    first = measured(tmp_path, "a", {"steps": 3, "pair": (1, 2)}, measure)
+    second = measured(tmp_path, "a", {"steps": 3, "pair": (1, 2)}, measure)
+    assert first == second == json.loads((tmp_path / "a.json").read_text())
+    assert (first["value"], len(calls)) == (0.5, 1)
+
+
+def test_other_settings_are_an_error_that_names_them(tmp_path):
+    measured(tmp_path, "a", {"x": {"steps": 3, "rate": 1}}, dict)
+    with pytest.raises(ConfigError, match=r"measured with x\.steps = 3, not 4: choose another"):
+        measured(tmp_path, "a", {"x": {"steps": 4, "rate": 1}}, dict)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+def test_a_broken_cell_is_an_error(tmp_path, content):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(ConfigError, match=r"a\.json .*remove it"):
+        measured(tmp_path, "a", {}, dict)
+
+
+def test_a_failed_measurement_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        measured(tmp_path / "cells", "a", {}, lambda: {"value": 1 / 0})
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_patterns_choose_in_the_given_order():
+    names = ["b.x", "a.x", "a.y"]
+    assert matching(names, "", "--cells") == names
+    assert matching(names, "a.*, b.x", "--cells") == names
+    assert matching(names, "*.x", "--cells") == ["b.x", "a.x"]
+    with pytest.raises(ConfigError, match=r"--cells: nothing is called 'c\.\*', known: b\.x, "):
+        matching(names, "a.*,c.*", "--cells")
+
+
+def test_tables_and_means():
+    assert markdown([["a"], ["1"], ["2"]]) == "| a |\n|---|\n| 1 |\n| 2 |\n"
+    assert spread([]) == "-"
+    assert spread([1.0, 3.0], 0) == "2 (1 to 3)"

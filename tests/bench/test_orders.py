@@ -1,0 +1,172 @@
+"""OrderBench: the known order as a ceiling, one cell from training to test, resuming, the table."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from small_runs import TINY, call
+from voi import runs
+from voi.batch import collate
+from voi.bench import order_cell, order_tables
+from voi.bench.known import KnownOrder, is_right, order_distance
+from voi.bench.order_cell import TestSize
+from voi.bench.orders import METHODS, TASKS, OrderSize, experiment, run
+from voi.bench.stopwatch import Stopwatch
+from voi.config import preset_names
+from voi.data.chain import Chain
+from voi.data.sudoku4 import Sudoku4
+from voi.training import Progress
+
+SETTINGS = tuple(x for x in TINY if "options" not in x and "steps=" not in x and "every" not in x)
+SPLITS = ("data.options.train=24", "data.options.valid=4", "data.options.test=6")
+SIZE = OrderSize(0.002, 4, TestSize(6, 2, 4), (*SETTINGS, *SPLITS))
+
+
+def test_known_orders_are_the_tasks_own():
+    task = Chain(positions=4, train=30, valid=2, test=2)
+    prepared = runs.prepare(experiment("chain-6", "known", 0, SIZE))
+    rows = np.arange(8)
+    batch = collate(prepared.train, rows)
+    law = KnownOrder(prepared.task, prepared.codec)(batch)
+    flags = [example.source.split()[0] for example in prepared.task.split("train")[:8]]
+    assert set(flags) == {"from-left", "from-right"}
+    for order, flag in zip(law.mode.tolist(), flags, strict=True):
+        assert order == (list(range(6)) if flag == "from-left" else list(reversed(range(6))))
+    example = task.split("train")[0]
+    assert order_distance(task, example, task.known_orders(example)[0]) == 0
+    assert is_right(task, example, example.target)
+    assert not is_right(task, example, "A")
+
+
+def test_known_orders_leave_padding_in_place():
+    prepared = runs.prepare(experiment("sorting", "known", 0, SIZE))
+    batch = collate(prepared.train, np.arange(3))
+    short = torch.tensor([6, 4, 6])
+    target = batch.target.clone()
+    target[1, 4:] = 0
+    source = batch.source.clone()
+    kept = [i for i, word in enumerate(source[1].tolist()) if word in target[1, :4].tolist()]
+    source[1, :4], source[1, 4:] = source[1, kept], 0
+    fields = {"target": target, "source": source, "lengths": short}
+    padded = type(batch)(**{**vars(batch), **fields})
+    order = KnownOrder(prepared.task, prepared.codec)(padded).mode
+    assert order[1].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_task_may_measure_distance_and_rightness_itself():
+    task = Sudoku4(train=4, valid=1, test=1)
+    example = task.split("train")[0]
+    backwards = " ".join(reversed(example.target.split()))
+    assert is_right(task, example, backwards)
+    orders = [np.random.default_rng(i).permutation(8).tolist() for i in range(5)]
+    distances = [order_distance(task, example, order) for order in orders]
+    assert distances == [task.order_distance(example, order) for order in orders]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_tasks_and_methods_make_experiments(task):
+    assert TASKS[task].preset in preset_names()
+    made = {method: experiment(task, method, 1, OrderSize()) for method in METHODS}
+    for method, each in made.items():
+        assert sum(phase.steps for phase in each.training.phases) == TASKS[task].steps
+        assert TASKS[task].options.items() <= each.data.options.items()
+        assert each.training.seed == 1
+        assert each.decoder == made["l2r"].decoder, method
+    assert made["sao"].training.phases[0].order == "l2r"
+    assert made["voi-plackett-luce"].order.law == "plackett-luce"
+    assert made["voi-gumbel-matching"].training.phases[0].num_orders > 1
+    assert made["known"].training.phases[0].num_orders == 1
+
+
+def test_a_cell_goes_on_where_it_stopped_and_is_then_read(tmp_path, monkeypatch):
+    def once():
+        return run(tmp_path, SIZE, seeds=[0], tasks="sorting", methods="known", said=lambda _: None)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    tested = order_cell.tested
+    monkeypatch.setattr(order_cell, "tested", stop)
+    with pytest.raises(KeyboardInterrupt):
+        once()
+    assert not (tmp_path / "cells").exists()
+    curve = json.loads((tmp_path / "runs" / "sorting.known-seed0" / "curve.json").read_text())
+    monkeypatch.setattr(order_cell, "tested", tested)
+    (result,) = once()
+    assert result["curve"] == curve
+    assert (curve[-1]["step"], result["mode"], result["sampled"]) == (6, 0.0, 0.0)
+    assert 0 <= result["accuracy"] <= 1
+    assert result["log_prob"] < 0
+    monkeypatch.setattr(order_cell, "measure", lambda *_: pytest.fail("measured again"))
+    assert once() == [result]
+
+
+def test_accuracy_and_log_prob_of_a_decoder_that_knows_nothing_but_one_target(monkeypatch):
+    prepared = runs.prepare(experiment("sorting", "l2r", 0, SIZE))
+    networks = prepared.networks()
+    examples = prepared.task.split("test")
+    found = order_cell.tested(networks, prepared, TestSize(6, 6, 4))
+    known = [prepared.task.known_orders(example) for example in examples]
+    assert all(tuple(range(6)) in orders for orders in known)
+    assert found["mode"] == found["sampled"] == 0  # left to right is one of the best orders
+    monkeypatch.setattr(order_cell, "_text", lambda *_: examples[2].target)
+    assert order_cell.tested(networks, prepared, TestSize(6, 6, 4))["accuracy"] == 1 / 6
+
+
+class Validated:
+    """What a stopwatch needs of a trainer."""
+
+    def __init__(self, step=0):
+        self.progress = Progress(step=step)
+        self.validate = lambda networks: sum(range(3_000_000)) and {"accuracy": 1.0}
+
+
+def test_a_stopwatch_keeps_points_up_to_the_checkpoint_and_does_not_count_validation(tmp_path):
+    watch, trainer = Stopwatch(tmp_path / "curve.json"), Validated()
+    watch.attach(trainer)
+    before = watch.seconds
+    trainer.validate(None)
+    assert watch.seconds - before < 0.02 < watch._paused
+    for step, accuracy in ((10, 0.2), (20, 0.96), (30, 0.97)):
+        watch.validated(Progress(step=step), {"accuracy": accuracy, "elbo": -1.0, "other": 3})
+    assert watch.reached(0.95)["step"] == 20
+    assert watch.reached(0.99) == {"step": None, "cpu_seconds": None}
+    again = Stopwatch(tmp_path / "curve.json")
+    again.attach(Validated(step=20))
+    assert again.points == watch.points[:2]
+    assert again.seconds >= watch.points[1]["cpu_seconds"]
+
+
+def made_up(task, method, seed, accuracy, told):
+    values = {"accuracy": accuracy, "log_prob": -0.5, "sampled": 0.25, "written": None}
+    times = {"steps_to_95": told, "cpu_seconds_to_95": told and told / 10, "cpu_seconds": 30.0}
+    return {"settings": {"task": task, "method": method, "seed": seed}, **values, **times}
+
+
+def test_the_table_has_means_and_says_how_many_seeds_were_good_enough(tmp_path):
+    results = [
+        made_up("sorting", "l2r", seed, *x) for seed, x in enumerate([(1.0, 200), (0.5, None)])
+    ]
+    results += [made_up("chain-6", "known", 0, 1.0, 100)]
+    header, chain, sorting = order_tables.rows(results)
+    assert chain == ["chain-6", "known", "1.000", "-0.500", "0.250", "-", "100", "10", "30"]
+    assert sorting[2] == "0.750 (0.500 to 1.000)"
+    assert sorting[6:8] == ["200, 1 of 2 seeds", "20, 1 of 2 seeds"]
+    assert len(header) == len(chain)
+    order_tables.write(results, tmp_path)
+    assert "| chain-6 | known | 1.000 |" in (tmp_path / "orders.md").read_text()
+    assert json.loads((tmp_path / "orders.json").read_text()) == results
+    assert "75" in (tmp_path / "orders.svg").read_text()
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    sets = [part for setting in SIZE.settings for part in ("--set", setting)]
+    chosen = ["--tasks", "chain-6", "--methods", "voi-gumbel-matching,random"]
+    size = ["--quick", "--factor", 0.001, "--seeds", 1]
+    assert call(monkeypatch, "bench", "orders", *chosen, *size, *sets, "--out", tmp_path) == 0
+    assert "chain-6, random, seed 0: accuracy" in capsys.readouterr().out
+    assert (tmp_path / "orders.svg").is_file()
+    assert call(monkeypatch, "bench", "orders", "--tasks", "chains") == 2
+    assert "--tasks: nothing is called 'chains'" in capsys.readouterr().err
