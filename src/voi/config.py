@@ -32,6 +32,7 @@ class DataConfig:
     max_source_length: int = 512  # tokens
     max_target_length: int = 256  # tokens, END aside
     long_examples: Literal["error", "skip"] = "error"  # skipped ones are counted and reported
+    cache: str = ""  # a folder for the arrays of a run, mapped from there; empty: in memory
 
     def __post_init__(self) -> None:
         for name in ("max_source_length", "max_target_length"):

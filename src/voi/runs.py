@@ -1,8 +1,11 @@
 """Runs: an experiment becomes task, codec, corpora, networks, and these a trainer in a folder."""
 
+import atexit
 import dataclasses
 import hashlib
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,15 +68,35 @@ def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
     task = make_task(experiment.data.task, experiment.data.options)
     examples = task.split("train")
     codec = codec or build_codec(experiment.data.tokens, examples)
-    train, train_report = build_corpus(examples, codec, experiment.data)
+    train, train_report = build_corpus(
+        examples, codec, experiment.data, _cache(experiment, "train")
+    )
     valid_examples = first(task.split("valid"), experiment.training.valid_examples)
-    valid, valid_report = build_corpus(valid_examples, codec, experiment.data)
+    cache = _cache(experiment, "valid")
+    valid, valid_report = build_corpus(valid_examples, codec, experiment.data, cache)
     if not experiment.search.max_length:
         longest = int(train.targets.lengths.max())
         found = dataclasses.replace(experiment.search, max_length=longest)
         experiment = dataclasses.replace(experiment, search=found)
     reports = {"train": train_report, "valid": valid_report}
     return Prepared(experiment, task, codec, train, valid, reports)
+
+
+def _cache(experiment: Experiment, split: str) -> Path | None:
+    """Return a folder of this process for the arrays of a split; it goes when the process ends."""
+    if not experiment.data.cache:
+        return None
+    try:
+        parent = Path(experiment.data.cache)
+        parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f"{split}-", dir=parent))
+    except OSError as error:
+        raise DataError(
+            f"cannot write to data.cache={experiment.data.cache}: {error.strerror or error}; name "
+            f"another folder"
+        ) from error
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def first(examples: Sequence[Example], count: int) -> Sequence[Example]:
@@ -204,10 +227,12 @@ def _digests(prepared: Prepared) -> dict[str, str]:
 
 def _digest(corpus: Corpus) -> str:
     digest = hashlib.sha256()
-    for part in (corpus.targets, corpus.sources, corpus.features):
+    for part in (corpus.targets, corpus.sources, corpus.features, corpus.boxes):
         if part is not None:
             digest.update(np.ascontiguousarray(part.offsets).data)
             digest.update(np.ascontiguousarray(part.values).data)
+    if corpus.image_index is not None:
+        digest.update(np.ascontiguousarray(corpus.image_index).data)
     return digest.hexdigest()
 
 

@@ -39,6 +39,13 @@ def images(tmp_path_factory):
     return saved(tmp_path_factory.mktemp("orders") / "images", *settings)
 
 
+@pytest.fixture(scope="module")
+def studied(run, tmp_path_factory):
+    """What the command prints of a run, and the folder it writes."""
+    out = tmp_path_factory.mktemp("orders") / "out"
+    return orders(run, "--samples", 3, "--format", "png", "--out", out), out
+
+
 def orders(*arguments):
     """Return what the command prints; its errors come through."""
     result = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["orders", *map(str, arguments)])
@@ -54,18 +61,18 @@ def rows_of(out, name):
         return list(csv.DictReader(file))
 
 
-def test_a_run_is_studied_on_its_own_split(run, tmp_path):
-    output = orders(run, "--samples", 3, "--out", tmp_path / "out")
+def test_a_run_is_studied_on_its_own_split(run, studied):
+    output, out = studied
     assert max(map(len, output.splitlines()[:-1])) <= 80
     for part in ("mine, learned", "mine, sampled", "mine, generated", "known", "NLD of L2R"):
         assert part in output
-    assert f"wrote {tmp_path / 'out' / 'report.html'}" in output
-    rows = rows_of(tmp_path / "out", "comparisons")
+    assert f"wrote {out / 'report.html'}" in output
+    assert {path.suffix for path in (out / "figures").iterdir()} == {".png"}
+    assert "no English sentences" in output
+    rows = rows_of(out, "comparisons")
     assert {row["reference"] for row in rows} == {"l2r", "r2l", "tree", "common", "rare", "known"}
     assert {row["example"] for row in rows} == set(map(str, range(8)))  # of the tiny test split
-    learned, generated = (
-        read_traces(path) for path in sorted((tmp_path / "out" / "traces").iterdir())
-    )
+    learned, generated = (read_traces(path) for path in sorted((out / "traces").iterdir()))
     model = load(run)
     for trace in learned:
         if len(set(trace.tokens)) > 1:  # between equal tokens alone nothing decides
@@ -74,13 +81,10 @@ def test_a_run_is_studied_on_its_own_split(run, tmp_path):
     assert [trace.kind for trace in generated] == ["generated"] * 8
 
 
-def test_runs_and_files_stand_side_by_side(run, tmp_path):
-    orders(run, "--limit", 3, "--out", tmp_path / "first", "--tagger", "none")
-    file = tmp_path / "first" / "traces" / "1-mine-learned.jsonl"
+def test_runs_and_files_stand_side_by_side(run, studied, tmp_path):
+    file = studied[1] / "traces" / "1-mine-learned.jsonl"
     (tmp_path / "counts.json").write_text('{"A": 3}')
-    output = orders(
-        run, run, "--traces", file, "--limit", 3, "--counts", tmp_path / "counts.json", "--ranks"
-    )
+    output = orders(run, run, "--traces", file, "--counts", tmp_path / "counts.json", "--ranks")
     for part in ("mine, learned", "mine (2), learned", "1-mine-learned, learned"):
         assert part in output
     assert "normalised Levenshtein distance 0.000" in output  # of a run and its own traces
@@ -89,14 +93,11 @@ def test_runs_and_files_stand_side_by_side(run, tmp_path):
         orders(run, "--traces", file, "--limit", 2)
 
 
-def test_traces_need_no_run(run, tmp_path):
-    orders(run, "--limit", 3, "--out", tmp_path, "--tagger", "none", "--format", "png")
-    file = tmp_path / "traces" / "2-mine-generated.jsonl"
+def test_traces_need_no_run(studied):
+    file = studied[1] / "traces" / "2-mine-generated.jsonl"
     output = orders("--traces", file, "--tagger", "none")
     assert "--counts" in output
     assert "left out by --tagger none" in output
-    figures = {path.suffix for path in (tmp_path / "figures").iterdir()}
-    assert figures == {".png"}
 
 
 def test_parts_of_a_source_are_removed(run, tmp_path):

@@ -212,6 +212,17 @@ def test_run_folder(tmp_path):
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) <= 2
 
 
+def test_arrays_can_be_mapped_from_a_folder(tmp_path):
+    weights = []
+    for number, settings in enumerate([[], [f"data.cache={tmp_path}/arrays"]]):
+        trainer = tiny_trainer(tmp_path / str(number), *settings)
+        trainer.run()
+        weights.append(trainer.networks.state_dict())
+    assert any((tmp_path / "arrays").glob("train-*/targets*"))
+    for name, plain in weights[0].items():
+        assert torch.equal(weights[1][name], plain)
+
+
 def test_snapshots_stay_and_validation_shows_what_is_written(tmp_path):
     run = tmp_path / "run"
     tiny_trainer(run, "training.keep_every=3", "training.checkpoint_every=100").run()

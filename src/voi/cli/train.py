@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from voi import config, runs
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
 from voi.cli.own_data import data_settings
+from voi.data import Example, Source
 from voi.data.tasks import make_task, split_names
 from voi.errors import ConfigError
 from voi.memory import training_memory
@@ -236,7 +237,7 @@ def _print_learned(run: Path, console: Console) -> None:
         f"{result.elbo.per_token['elbo']:.3f} nats per token"
         + ("" if result.distance is None else f", distance to the best order {result.distance:.3f}")
     )
-    chosen = examples[:SHOWN_EXAMPLES]
+    chosen = _different(examples)[:SHOWN_EXAMPLES]
     table = Table("source", "target", "learned order", "best order", box=None)
     for example in chosen:
         known = task.known_orders(example)
@@ -249,6 +250,14 @@ def _print_learned(run: Path, console: Console) -> None:
         console.print(f"\n[bold]{sentence(str(example.source))}[/bold]")
         draw_steps(hypothesis, console)
     console.print(f'\nrun folder: {run}    reload: voi.load("{run}")')
+
+
+def _different(examples: Sequence[Example]) -> list[Example]:
+    """Return the first example of every source; an image has several captions."""
+    by_source: dict[Source, Example] = {}
+    for example in examples:
+        by_source.setdefault(example.source, example)
+    return list(by_source.values()) if None not in by_source else list(examples)
 
 
 def _spaced(order: Any) -> str:

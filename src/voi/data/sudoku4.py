@@ -88,13 +88,11 @@ class Sudoku4:
 
     def is_right(self, example: Example, text: str) -> bool:
         """Return whether a text fills every empty cell once and breaks no rule."""
-        written = [token.partition("=") for token in text.split()]
-        source = [token.partition("=") for token in str(example.source).split()]
-        empty = sorted(cell for cell, _, value in source if value == "?")
-        if sorted(cell for cell, _, _ in written) != empty:
+        given, written = _values(str(example.source)), _values(text)
+        empty = {cell for cell, value in given.items() if value == "?"}
+        if written.keys() != empty or len(text.split()) != len(empty):
             return False
-        full = {cell: value for cell, _, value in (*source, *written)}
-        values = [full[cell] for cell in CELLS]
+        values = [{**given, **written}[cell] for cell in CELLS]
         return set(values) <= set(VALUES) and all(
             values[i] != values[j] for i in range(16) for j in PEERS[i]
         )
@@ -124,10 +122,8 @@ class Puzzle:
     @classmethod
     def of(cls, example: Example) -> "Puzzle":
         """Return the puzzle of an example."""
-        full = dict(
-            token.split("=") for token in (*str(example.source).split(), *example.target.split())
-        )
-        given = dict(token.split("=") for token in str(example.source).split())
+        given, solution = _values(str(example.source)), _values(example.target)
+        full = {**given, **solution}
         if tuple(given) != CELLS or not set(full.values()) <= set(VALUES):
             raise DataError(
                 f"expected a source a1=... to d4=... and a target for its cells =?, got "
@@ -175,6 +171,15 @@ class Puzzle:
         for written in range(1 << n):
             table[written, self.determined(written)] = True
         return table
+
+
+def _values(text: str) -> dict[str, str]:
+    """Return what stands in each cell that a text names.
+
+    >>> _values("a1=3 a2=?")
+    {'a1': '3', 'a2': '?'}
+    """
+    return {cell: value for cell, _, value in (token.partition("=") for token in text.split())}
 
 
 def nearest_valid(order: Sequence[int], table: Bool[np.ndarray, "subsets n"]) -> float:
