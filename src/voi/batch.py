@@ -25,6 +25,7 @@ class Batch:
     boxes: Float[Tensor, "batch m 4"] | None = None
     source_lengths: Int[Tensor, " batch"] | None = None
     rows: Int[Tensor, " batch"] | None = None  # of the corpus, to name a batch that fails
+    tags: Int[Tensor, "batch n"] | None = None  # parts of speech of the target's tokens
 
     def __len__(self) -> int:
         return self.lengths.shape[0]
@@ -72,7 +73,9 @@ def collate(corpus: Corpus, rows: Int[np.ndarray, " batch"]) -> Batch:
         images = rows if corpus.image_index is None else corpus.image_index[rows]
         features, source_lengths = _pad(corpus.features, images, 0)
         boxes, _ = _pad(corpus.boxes, images, 0)
-    return Batch(target, lengths, source, features, boxes, source_lengths, torch.from_numpy(rows))
+    tags = None if corpus.tags is None else _pad(corpus.tags, rows, 0)[0]
+    numbers = torch.from_numpy(rows)
+    return Batch(target, lengths, source, features, boxes, source_lengths, numbers, tags)
 
 
 def _pad(ragged: Ragged, rows: np.ndarray, fill: int) -> tuple[Tensor, Tensor]:

@@ -76,6 +76,7 @@ class OrderConfig:
     sampler: Literal["assignment", "sinkhorn"] = "assignment"  # sinkhorn: as in the paper
     positions: Positions = "xl"  # how the generator knows where a token stands
     rows: Literal["step", "position"] = "step"  # what row t of the matrix is computed from
+    tags: bool = False  # the generator sees parts of speech, given by data.tokens.tags
     beam: int = 8  # sao: hypotheses of the search
     weighting: Literal["best", "uniform", "softmax"] = "best"  # sao: how the orders found are drawn
     width: int = 64
@@ -225,6 +226,10 @@ class Experiment:
             self.decoder.head == "insertion" or self.order.kind == "l2r",
             f'decoder.head = "sequential" writes left to right only: set order.kind = "l2r" '
             f'(got "{self.order.kind}") or decoder.head = "insertion"',
+        )
+        _require(
+            not self.order.tags or bool(self.data.tokens.get("tags")),
+            "order.tags needs a tagger: set data.tokens.tags = hanta, or module:function",
         )
         _require(
             self.objective.entropy == "score" or self.order.law == "gumbel-matching",

@@ -1,21 +1,27 @@
 """The order generator: valid laws for ragged batches, what it shares, what it copies."""
 
+import dataclasses
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 
 from small_models import (
     region_batch,
+    roughen,
     text_batch,
     tiny_decoder,
     tiny_generator,
 )
-from voi.batch import Batch
+from small_runs import Quiet, tiny_experiment
+from voi import runs
+from voi.batch import Batch, collate
 from voi.config import LAWS, OrderConfig, Positions
 from voi.distributions import GumbelMatching, MatrixPlackettLuce, PlackettLuce
 from voi.errors import ConfigError
 from voi.orders import OrderGenerator, make_orders
+from voi.pos import UNIVERSAL
 
 TARGETS = [[4, 5, 6, 4, 1], [5], [6, 4, 4]]
 SOURCES = [[4, 5], [6, 6, 6], [5]]
@@ -194,3 +200,27 @@ def test_one_token_has_one_order():
     q = tiny_generator()(Batch(torch.tensor([[4]]), torch.tensor([1])))
     assert not q.sample((3,)).any()
     torch.testing.assert_close(q.log_prob(q.mode), torch.zeros(1), rtol=0, atol=1e-5)
+
+
+def tags_by_first_letter(tokens):
+    """A tagger for the tests: nouns start with an A."""
+    return ["NOUN" if token.startswith("A") else "VERB" for token in tokens]
+
+
+def test_parts_of_speech_change_the_law(tmp_path):
+    """The same target with other tags has other scores, and tags reach the batch from the text."""
+    settings = [f"data.tokens.tags={__name__}:tags_by_first_letter", "order.tags=true"]
+    prepared = runs.prepare(tiny_experiment(*settings))
+    batch = collate(prepared.train, np.arange(4))
+    texts = [prepared.task.split("train")[i].target.split() for i in range(4)]
+    expected = [[UNIVERSAL.index(tag) for tag in tags_by_first_letter(text)] for text in texts]
+    assert batch.tags.tolist() == expected
+    orders = roughen(prepared.networks().orders)
+    changed = dataclasses.replace(batch, tags=(batch.tags + 1) % 12)
+    assert not torch.allclose(orders(batch).logits, orders(changed).logits)
+    assert runs.start(prepared, tmp_path / "run", Quiet()).run()
+
+
+def test_tags_need_a_tagger():
+    with pytest.raises(ConfigError, match="needs a tagger"):
+        tiny_experiment("order.tags=true")

@@ -14,6 +14,7 @@ from voi.distributions import GumbelMatching, MatrixPlackettLuce, OrderLaw, Plac
 from voi.errors import ConfigError
 from voi.extras import load_named
 from voi.layers import Block, RelativeBias, XLBias, sinusoids
+from voi.pos import UNIVERSAL
 
 LAWS: Mapping[str, Callable[..., OrderLaw]] = {
     "gumbel-matching": GumbelMatching,
@@ -52,6 +53,7 @@ class OrderGenerator(nn.Module):
         )
         self.norm = nn.LayerNorm(c.width)
         self.dropout = nn.Dropout(c.dropout)
+        self.tags = nn.Embedding(len(UNIVERSAL), c.width) if c.tags else None
         self.law = LAWS[c.law] if c.law in LAWS else load_named(c.law, "law")
         is_vector = getattr(self.law, "event_scores", "matrix") == "vector"
         self.head = ScoreHead(c.width) if is_vector else MatrixHead(c.width, c.rows)
@@ -98,6 +100,9 @@ class OrderGenerator(nn.Module):
         else:
             source = self.source(batch, embedding)
         x = embedding(batch.target) * self.config.width**0.5
+        if self.tags is not None:
+            assert batch.tags is not None, "the codec gives tags where order.tags is set"
+            x = x + self.tags(batch.tags)
         if self.config.positions.startswith("sinusoid"):
             x = x + sinusoids(torch.arange(x.shape[1], device=x.device), self.config.width)
         x = self.dropout(x)

@@ -10,7 +10,7 @@ let about = null, records = [], image = null, isTouched = false;
 const all = (selector) => [...document.querySelectorAll(selector)];
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
 const amount = (id) => Number(find(id).value);
-const nats = (score) => score.toFixed(2).replace("-", "\u2212");
+const nats = (score) => score.toFixed(2).replace(/^-0\.00$/, "0.00").replace("-", "\u2212");
 
 async function ask(path, body) {
   const options = body && {

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from voi.data.example import Example, Source
+from voi.pos import UNIVERSAL, Tagger, make_tagger
 from voi.tables import from_table, to_table
 from voi.tokens.bpe import Subwords, learn_subwords, piece_counts
 from voi.tokens.config import TokensConfig, make_pretokenizer
@@ -20,6 +22,9 @@ class Encoded:
 
     source: list[int] | None  # None: no text
     target: list[int]
+    tags: list[int] | None = (
+        None  # parts of speech of target tokens, if asked for
+    )
 
 
 @dataclass(frozen=True)
@@ -32,15 +37,35 @@ class Codec:
 
     def encode(self, example: Example) -> Encoded:
         """Return both sides of an example in ids."""
+        tags = self.target_tags(example.target) if self.config.tags else None
         if not isinstance(example.source, str):
-            return Encoded(None, self.encode_target(example.target, None))
+            return Encoded(None, self.encode_target(example.target, None), tags)
         tokens = self.tokenizer.source_tokens(example.source)
         copied = unknown_words(tokens, self.vocabulary)
         target = self.tokenizer.target_tokens(example.target)
         return Encoded(
             ids_with_copies(tokens, copied, self.vocabulary),
             ids_with_copies(target, copied, self.vocabulary),
+            tags,
         )
+
+    def target_tags(self, text: str) -> list[int]:
+        """Return the part of speech of every target token, by its number in UNIVERSAL.
+
+        The pieces of a word have the word's.
+        """
+        tokenizer = self.tokenizer
+        inner = tokenizer.inner if isinstance(tokenizer, Subwords) else tokenizer
+        words = inner.target_tokens(text)
+        tags = [UNIVERSAL.index(tag) for tag in self._tagger(words)]
+        if not isinstance(tokenizer, Subwords):
+            return tags
+        pairs = zip(words, tags, strict=True)
+        return [tag for word, tag in pairs for _ in tokenizer.pieces_of(word)]
+
+    @cached_property
+    def _tagger(self) -> Tagger:
+        return make_tagger(self.config.tags)
 
     def encode_source(self, text: str) -> list[int]:
         """Return a source text in ids."""

@@ -28,6 +28,7 @@ class Corpus:
     features: Ragged | None = None  # float32 [regions, f], one row per different image
     boxes: Ragged | None = None  # float32 [regions, 4]
     image_index: Int64[np.ndarray, " rows"] | None = None  # of `features` and `boxes`
+    tags: Ragged | None = None  # int32, parts of speech of the targets' tokens
     origin: Int64[np.ndarray, " rows"] = None  # type: ignore[assignment]  # index of the example
 
     def __post_init__(self) -> None:
@@ -125,6 +126,7 @@ class _Builder:
         self.origin = ArrayWriter("int64", self.folder and self.folder / "origin.int64")
         self.stack.callback(self.origin.close)
         self.sources: RaggedWriter | None = None
+        self.tags: RaggedWriter | None = None
         self.images: _Images | None = None
 
     def _writer(self, dtype: str, name: str, width: int = 0) -> RaggedWriter:
@@ -142,6 +144,9 @@ class _Builder:
         self.targets.append(encoded.target)
         self.origin.extend([index])
         self.num_unknown[1] += encoded.target.count(UNK)
+        if encoded.tags is not None:
+            self.tags = self.tags or self._writer("int32", "tags")
+            self.tags.append(encoded.tags)
         if encoded.source is not None:
             self._add_text(encoded.source)
         elif isinstance(example.source, Regions):
@@ -206,6 +211,7 @@ class _Builder:
             features=images.features.finish() if images else None,
             boxes=images.boxes.finish() if images else None,
             image_index=images.rows.finish() if images else None,
+            tags=self.tags.finish() if self.tags else None,
             origin=self.origin.finish(),
         )
 
