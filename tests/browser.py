@@ -57,9 +57,10 @@ def browser(folder: Path) -> Callable[..., Page]:
     if program is None:
         pytest.skip("Chromium is not installed: the page's buttons and keys are not tried")
 
-    def load(path: Path, place: str = "") -> Page:
+    def load(path: Path | str, place: str = "") -> Page:
         profile = f"--user-data-dir={folder / 'profile'}"
-        command = [program, *FLAGS, profile, path.as_uri() + place]
+        address = path if isinstance(path, str) else path.as_uri()
+        command = [program, *FLAGS, profile, address + place]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
         return Page(done.stdout)
 

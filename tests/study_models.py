@@ -22,6 +22,7 @@ TEXTS = [
 def made_model(examples, region_size=0, tokens=(), **order):
     sizes = {**TINY, "layers": 2}
     table = {
+        "data": {"tokens": dict(tokens)},
         "decoder": sizes,
         "order": {**sizes, **order},
         "training": {"steps": 1},

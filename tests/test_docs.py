@@ -31,7 +31,7 @@ SETTINGS = {
     config.Phase: "training.phases",
     config.SearchConfig: "search",
 }
-TASKS = ("chain", "addition", "stargraph", "pylines")
+TASKS = ("chain", "addition", "stargraph", "sudoku4", "sorting", "pylines")
 
 
 def _name(path: Path) -> str:
@@ -156,6 +156,10 @@ def test_example_pairs_have_the_form_of_the_task(name):
         steps = {f"{a} > {b}" for a, b in pairwise(path)}
         assert steps < set(edges.split(" , "))
         assert goal.split() == [path[0], path[-1]]
+    elif name == "sudoku4":
+        assert make_task(name, {}).is_right(example, example.target)
+    elif name == "sorting":
+        assert sorted(example.source.split(), key=int) == example.target.split()
     else:
         from voi.data.pylines import describe
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from small_runs import TINY, call
+from small_runs import TINY, call, tiny_trainer
 from voi import runs
 from voi.batch import collate
 from voi.bench import order_cell, order_tables
@@ -115,26 +115,20 @@ def test_accuracy_and_log_prob_of_a_decoder_that_knows_nothing_but_one_target(mo
     assert order_cell.tested(networks, prepared, TestSize(6, 6, 4))["accuracy"] == 1 / 6
 
 
-class Validated:
-    """What a stopwatch needs of a trainer."""
-
-    def __init__(self, step=0):
-        self.progress = Progress(step=step)
-        self.validate = lambda networks: sum(range(3_000_000)) and {"accuracy": 1.0}
-
-
 def test_a_stopwatch_keeps_points_up_to_the_checkpoint_and_does_not_count_validation(tmp_path):
-    watch, trainer = Stopwatch(tmp_path / "curve.json"), Validated()
+    watch, trainer = Stopwatch(tmp_path / "curve.json"), tiny_trainer(tmp_path / "run")
+    trainer.validate = lambda networks: sum(range(3_000_000)) and {"accuracy": 1.0}
     watch.attach(trainer)
     before = watch.seconds
-    trainer.validate(None)
+    trainer.validate(trainer.networks)
     assert watch.seconds - before < 0.02 < watch._paused
     for step, accuracy in ((10, 0.2), (20, 0.96), (30, 0.97)):
         watch.validated(Progress(step=step), {"accuracy": accuracy, "elbo": -1.0, "other": 3})
     assert watch.reached(0.95)["step"] == 20
     assert watch.reached(0.99) == {"step": None, "cpu_seconds": None}
     again = Stopwatch(tmp_path / "curve.json")
-    again.attach(Validated(step=20))
+    trainer.progress.step = 20
+    again.attach(trainer)
     assert again.points == watch.points[:2]
     assert again.seconds >= watch.points[1]["cpu_seconds"]
 

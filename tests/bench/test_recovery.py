@@ -62,10 +62,11 @@ def test_distances_are_those_of_the_law(frozen, monkeypatch):
 
 def test_a_generator_learns_the_order_and_the_decoder_stays(frozen):
     before = {k: v.clone() for k, v in frozen.networks.decoder.state_dict().items()}
-    found = recover(frozen, Recipe(law="plackett-luce", rate=5e-3), SIZE, 60, 0)
+    recipe = Recipe(law="plackett-luce", num_orders=10, rate=1e-2)
+    found = recover(frozen, recipe, SIZE, 90, 0)
     start, *_, end = found["curve"]
-    assert (start["step"], end["step"], len(found["curve"])) == (0, 60, 31)
-    assert found["mode"] <= start["mode"] / 2
+    assert (start["step"], end["step"], len(found["curve"])) == (0, 90, 31)
+    assert found["sampled"] < 0.8 * start["sampled"]
     assert found["mode_reward"] > start_reward(frozen) > -1e3
     assert found["cpu_seconds"] > 0
     for name, weight in frozen.networks.decoder.state_dict().items():
@@ -77,7 +78,7 @@ def start_reward(frozen):
     torch.manual_seed(0)
     keys = torch.rand(20, *frozen.common.shape)
     keys = keys.masked_fill(~frozen.batch.target_mask, 2.0)
-    return frozen.networks.decoder.log_prob(frozen.batch, keys.argsort(-1, stable=True)).mean()
+    return frozen.networks.decoder.log_prob(frozen.batch, keys.argsort(dim=-1, stable=True)).mean()
 
 
 @pytest.mark.parametrize(

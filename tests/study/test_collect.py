@@ -1,5 +1,7 @@
 """What is collected from a model is what the model says when it is asked one by one."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from voi.batch import collate
 from voi.errors import DataError
 from voi.study import examples_of, generated_traces, learned_traces, run_series
 from voi.study.collect import ANY_LENGTH, token_counts
-from voi.study.pictures import pictures_of
+from voi.study.pictures import pictures_of, region_views
 from voi.tokens import build_corpus
 
 
@@ -94,6 +96,14 @@ def test_an_image_counts_once():
     assert examples_of(Split(TEXTS * 2), "test", 6) == (TEXTS * 2)[:6]
     with pytest.raises(DataError, match="another split"):
         examples_of(Split([]), "test")
+
+
+def test_a_target_that_stayed_empty_has_no_steps_to_show(captioner):
+    empty = replace(learned_traces(captioner, CAPTIONS[:1])[0], **dict.fromkeys(
+        ("tokens", "order", "slots", "token_scores", "slot_scores"), ()
+    ))  # fmt: skip
+    (view,) = region_views(captioner, CAPTIONS[:1], [empty], lambda name: None)
+    assert (len(view.boxes), view.opacities) == (4, [])
 
 
 def test_images_are_prepared_for_the_gallery(captioner, tmp_path):

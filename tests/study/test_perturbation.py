@@ -72,6 +72,18 @@ def test_a_copied_word_stays_what_it_is():
     assert [removal.name for removal in sorted(found.removals, key=lambda r: r.part)] == list("xay")
 
 
+def tagger(tokens):
+    return ["NOUN" if token == "a" else "VERB" for token in tokens]
+
+
+def test_a_generator_that_sees_parts_of_speech_sees_them():
+    model = made_model(TEXTS, tokens={"tags": f"{__name__}:tagger"}, tags=True)
+    found = perturb(model, "a b", "c b a")
+    assert found.order == model.infer_order("a b", "c b a")
+    batch = frozen_batch(model.codec, "a b", ["c", "a"])
+    assert batch.tags[0].tolist() == model.codec.encode(Example("a b", "c a")).tags
+
+
 def test_what_cannot_be_perturbed_is_said(model):
     with pytest.raises(DataError, match="nothing to remove"):
         perturb(model, None, "a")

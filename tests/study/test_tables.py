@@ -130,7 +130,10 @@ def test_strange_and_empty_targets_pass_through():
     assert found.rows("overall", reference="l2r", metric="nld")
     assert views(found)
     nothing = Series("x", "generated", [trace_of([])])
-    assert in_words(studied(nothing))[0].sentences[0] == "1 targets with 0 tokens."
+    assert in_words(studied(nothing))[0].sentences == (
+        "Targets: 1, with 0 tokens.",
+        "Of these 1 have fewer than two tokens, and so only one order.",
+    )
 
 
 def test_pieces_have_the_tag_of_their_word():

@@ -27,7 +27,7 @@ from voi.training.optimiser import Optimiser
 from voi.training.update import Update
 
 CHECK_EVERY = 20  # steps between looks at what the decoder writes
-SCENES = Scenes(train=400, valid=1, test=1)
+SCENES = Scenes(train=200, valid=1, test=1)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def _of(results: Sequence[Result], task: str, method: str) -> list[Result]:
 
 
 def _values(found: Sequence[Result], name: str) -> list[float]:
-    return [result[name] for result in found if result[name] is not None]
+    return [float(result[name]) for result in found if result[name] is not None]
 
 
 def _told(found: Sequence[Result], name: str) -> str:

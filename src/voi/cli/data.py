@@ -29,6 +29,8 @@ from voi.data_report import report_rows
 from voi.errors import ConfigError
 from voi.tables import unknown_name
 
+_FILE_WIDTH = 160  # columns of a report that goes to a file or a pipe: rows stay on one line
+
 data_app = typer.Typer(
     help="Look at data before training on it; fetch and prepare published data sets.",
     no_args_is_help=True,
@@ -64,6 +66,8 @@ def check(
     experiment = config.experiment(table)
     report = check_data(make_task(experiment.data.task, experiment.data.options), experiment.data)
     console = Console(soft_wrap=True)
+    if not console.is_terminal:
+        console.width = _FILE_WIDTH
     header, *rows = report_rows(report)
     shown = Table(*header, box=None)
     for row in rows:

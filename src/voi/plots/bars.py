@@ -31,7 +31,8 @@ def draw_bars(
 ) -> None:
     """Draw named bars `(value, low, high)` from the smallest down, each with its interval.
 
-    With `is_sorted=False` they stay in the order they are given in, from the top down. `marks` holds a second value for each name, drawn as a diamond: what to compare the bar with.
+    With `is_sorted=False` they stay in the order they are given in, from the top down. `marks`
+    holds a second value for each name, drawn as a diamond: what to compare the bar with.
     """
     target = output_path(path, FIGURE_SUFFIXES)
     with drawing():

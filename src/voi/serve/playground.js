@@ -54,7 +54,7 @@ function suggest(target) {
   const tokens = target.split(" "), kept = Math.max(1, Math.floor(tokens.length / 3));
   const longest = [...new Set(tokens)].sort((a, b) => b.length - a.length);
   find("gaps").value = tokens.length < 2 ? about.gap
-    : [...tokens.slice(0, kept), about.gap, ...tokens.slice(Math.max(kept, tokens.length - kept))].join(" ");
+    : [...tokens.slice(0, kept), about.gap, ...tokens.slice(Math.max(kept + 1, tokens.length - kept))].join(" ");
   find("prefix").value = tokens.slice(0, Math.ceil(tokens.length / 2)).join(" ");
   find("keywords").value = longest.slice(0, 2).reverse().join("\n");
 }
@@ -70,7 +70,8 @@ async function preview() {
   const frame = picture(image);
   [...frame.querySelectorAll(".box")].forEach((box, i) => {
     if (image.labels[i]) box.append(element("span", "", image.labels[i]));
-    if (image.boxes[i][1] < 0.1) box.classList.add("low");
+    box.classList.toggle("low", image.boxes[i][1] < 0.1);
+    box.classList.toggle("right", image.boxes[i][0] > 0.6);
   });
   find("preview").replaceChildren(frame);
 }
@@ -178,6 +179,7 @@ function select(i, first) {
   find("table").replaceChildren(
     ...Array.from({ length: record.order.length + 1 }, (_, t) => stepRow(record, t)));
   find("legend").hidden = !record.given.positions.length && !record.given.gaps.length;
+  find("legend-gap").hidden = !record.given.gaps.length;
   choose(i);
   goPaused(first());
 }

@@ -201,5 +201,5 @@ def _check_length(what: str, length: int, most: int) -> None:
         raise DataError(f"expected a {what} of at most {most} tokens, got {length}: shorten it")
 
 
-def _finite(value: float | None) -> float | None:
+def _finite(value: int | float | None) -> int | float | None:
     return value if value is not None and math.isfinite(value) else None

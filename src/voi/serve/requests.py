@@ -151,6 +151,6 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _within(name: str, value: float, low: float, high: float) -> None:
+def _within(name: str, value: int | float, low: int | float, high: int | float) -> None:
     if not (math.isfinite(value) and low <= value <= high):
         raise DataError(f"{name} must be from {low} to {high}, got {value}")

@@ -236,6 +236,7 @@ class Handler(BaseHTTPRequestHandler):
         """Answer what is no request at all the way other faults are answered."""
         self.close_connection = True
         self.command = getattr(self, "command", None) or "GET"
+        self.request_version = self.protocol_version  # without one there would be no status
         self._send_table(HTTPStatus(code), {"error": message or HTTPStatus(code).phrase})
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -1,12 +1,15 @@
 """A source and the tokens of a target, as they are, in ids: nothing is tokenised again."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from voi.batch import Batch, collate
 from voi.data import Regions, Source
 from voi.errors import DataError
+from voi.pos import UNIVERSAL, make_tagger
+from voi.study.tagging import Tagger, tagging_words
 from voi.tokens import Codec, Corpus, Ragged
 from voi.tokens.copying import ids_with_copies, unknown_words
 
@@ -14,15 +17,19 @@ from voi.tokens.copying import ids_with_copies, unknown_words
 def frozen_batch(codec: Codec, source: Source, tokens: Sequence[str]) -> Batch:
     """Return a batch of one example; a generated target keeps the tokens it was written in."""
     if not tokens:
-        raise DataError("expected a target with at least one token, got none: take another example")
+        raise DataError(
+            "expected a target with at least one token, got none: take another example, or the "
+            "reference target"
+        )
     targets = Ragged.of([target_ids(codec, source, tokens)])
+    tags = Ragged.of([_tag_numbers(codec, tokens)]) if codec.config.tags else None
     if isinstance(source, Regions):
         features, boxes = (Ragged.joined([part]) for part in (source.features, source.boxes))
-        corpus = Corpus(targets, features=features, boxes=boxes)
+        corpus = Corpus(targets, features=features, boxes=boxes, tags=tags)
     elif source is None:
-        corpus = Corpus(targets)
+        corpus = Corpus(targets, tags=tags)
     else:
-        corpus = Corpus(targets, sources=Ragged.of([codec.encode_source(source)]))
+        corpus = Corpus(targets, sources=Ragged.of([codec.encode_source(source)]), tags=tags)
     return collate(corpus, np.arange(1))
 
 
@@ -32,3 +39,13 @@ def target_ids(codec: Codec, source: Source, tokens: Sequence[str]) -> list[int]
     if codec.vocabulary.num_copies and isinstance(source, str):
         copied = unknown_words(codec.tokenizer.source_tokens(source), codec.vocabulary)
     return ids_with_copies(tokens, copied, codec.vocabulary)
+
+
+def _tag_numbers(codec: Codec, tokens: Sequence[str]) -> list[int]:
+    """Return the parts of speech of tokens for a generator that sees them."""
+    return [UNIVERSAL.index(tag) for tag in _tagger(codec.config.tags)(tokens)]
+
+
+@cache
+def _tagger(name: str) -> Tagger:
+    return tagging_words(make_tagger(name))

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from voi.analysis import Trace
-from voi.data import Example, Regions, Task
+from voi.data import Example, ImageTask, Regions, Task
 from voi.errors import DataError
 from voi.extras import load_extra
 from voi.model import Model
@@ -27,7 +27,7 @@ def pictures_of(task: Task, folder: Path | None = None) -> Pictures:
     """Return the function from an image's name to its pixels or its file, if there are any."""
     if folder is not None:
         return lambda name: folder / name
-    return getattr(task, "picture", lambda name: None)
+    return task.picture if isinstance(task, ImageTask) else lambda name: None
 
 
 def picture_of(example: Example, pictures: Pictures) -> Pixels | Path | None:
@@ -48,7 +48,9 @@ def region_views(
 
 def _view(model: Model, example: Example, trace: Trace, pictures: Pictures) -> RegionView:
     assert isinstance(example.source, Regions)
-    weights = opacities(attention_of(model, example.source, trace))
+    weights = np.zeros((0, len(example.source.boxes)))
+    if trace.tokens:
+        weights = opacities(attention_of(model, example.source, trace))
     image = picture_of(example, pictures)
     return RegionView(
         image="" if image is None else data_uri(image),

@@ -25,8 +25,12 @@ def in_words(study: Study) -> list[Paragraph]:
 
 def _about(study: Study, series: Series) -> Iterator[str]:
     tokens = sum(len(trace.tokens) for trace in series.traces)
-    yield f"{len(series.traces)} targets with {tokens} tokens."
-    yield from _references(study, series.name)
+    num_short = sum(len(trace.tokens) < 2 for trace in series.traces)
+    yield f"Targets: {len(series.traces)}, with {tokens} tokens."
+    if num_short:
+        yield f"Of these {num_short} have fewer than two tokens, and so only one order."
+    if num_short < len(series.traces):
+        yield from _references(study, series.name)
     yield from _steps(study, series.name)
     yield from _tokens(study, series.name)
     yield from _agreement(study, series.name)
