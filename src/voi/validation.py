@@ -48,7 +48,8 @@ def validate(
 ) -> Validation:
     """Return ELBO, greedy accuracy and order distance over a whole corpus."""
     networks.eval()
-    parts, distances, written = [], [], {}
+    parts, distances = [], []
+    written: dict[int, Found] = {}
     for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, batch_size):
         batch = collate(corpus, rows).to(device)
         source = networks.decoder.encode(batch)

@@ -56,6 +56,7 @@ def training_step(
     if isinstance(networks.orders, OrderGenerator):
         networks.orders.share(networks.decoder)
     decoder, orders = networks.decoder, networks.orders
-    optimisers = [Optimiser(network, (0.9, 0.98), 1.0) for network in (decoder, orders)]
-    update = Update(experiment, experiment.training.phases[0], networks, orders, *optimisers)
+    phase = experiment.training.phases[0]
+    decoder_adam, order_adam = (Optimiser(x, (0.9, 0.98), 1.0) for x in (decoder, orders))
+    update = Update(experiment, phase, networks, orders, decoder_adam, order_adam)
     return lambda: update([batch], 0, 1e-4, 1.0)

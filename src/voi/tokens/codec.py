@@ -22,9 +22,7 @@ class Encoded:
 
     source: list[int] | None  # None: no text
     target: list[int]
-    tags: list[int] | None = (
-        None  # parts of speech of target tokens, if asked for
-    )
+    tags: list[int] | None = None  # parts of speech of target tokens, if asked for
 
 
 @dataclass(frozen=True)
