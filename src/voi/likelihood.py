@@ -38,7 +38,7 @@ def likelihoods(
     log p(y | x) >= E[ log 1/K sum_k p(y, z_k | x) / q(z_k) ],  z_k ~ q   (docs/math.md, "bound")
 
     The orders are drawn from a law whose density is known. For Gumbel-Matching that is the matrix
-    Plackett-Luce law of the same scores.
+    Plackett-Luce law of the same scores and, half of the time, the mode.
     """
     decoder = networks.decoder
     source = decoder.encode(batch)

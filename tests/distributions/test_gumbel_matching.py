@@ -220,7 +220,6 @@ def test_importance_weights_of_the_proposal_are_consistent():
     count, target = 20_000, 1.5 * logits(24, seed=11)  # log p(y, z) of each of 4! orders
     orders = all_orders(4)
     proposal = GumbelMatching(logits(4, 4)).proposal()
-    assert isinstance(proposal, MatrixPlackettLuce)
     drawn = proposal.sample((count,))
     which = (drawn.unsqueeze(1) == orders).all(-1).double().argmax(dim=1)
     weights = (target[which] - proposal.log_prob(drawn)).exp()
@@ -245,3 +244,31 @@ def test_the_proposal_keeps_the_lengths():
 def test_options_are_checked(option, message):
     with pytest.raises(ValueError, match=message):
         GumbelMatching(torch.zeros(2, 2), **option)
+
+
+def test_the_proposal_does_not_miss_the_mode():
+    """Row 0 likes position 0 best, but the matching gives it position 1: 36 + 40 beats 40 + 0."""
+    law = GumbelMatching(torch.tensor([[40.0, 36.0], [40.0, 0.0]]))
+    proposal = law.proposal()
+    assert law.mode.tolist() == [1, 0]
+    assert MatrixPlackettLuce(law.logits).log_prob(law.mode).exp() < 0.02
+    assert proposal.log_prob(law.mode).exp() >= 0.5
+
+
+@pytest.mark.parametrize("lengths", [[4, 4], [4, 2]])
+def test_the_proposal_is_a_distribution_and_sampled_as_scored(lengths):
+    torch.manual_seed(0)
+    law = GumbelMatching(torch.randn(2, 4, 4), torch.tensor(lengths), validate_args=False)
+    proposal, count = law.proposal(), 20_000
+    drawn = proposal.sample((count,))
+    for row, n in enumerate(lengths):
+        tail = torch.arange(n, 4).expand(len(all_orders(n)), -1)
+        orders = torch.cat([all_orders(n), tail], dim=-1)
+        probs = proposal.log_prob(orders.unsqueeze(1))[:, row].exp()
+        assert probs.sum().item() == pytest.approx(1, abs=1e-5)
+        for order, prob in zip(orders, probs, strict=True):
+            share = (drawn[:, row] == order).all(-1).float().mean()
+            assert abs(share - prob) <= 5 * (prob * (1 - prob) / count).sqrt() + 1e-6
+    assert torch.equal(
+        proposal.expand((3, 2)).sample().sort(-1).values[..., -1], torch.full((3, 2), 3)
+    )

@@ -66,7 +66,7 @@ def test_all_constraints_hold_together(fields, mode):
     options = [
         {},
         {"beam": 3, "nbest": 3},
-        {"beam": 2, "length_penalty": 1.0},
+        {"beam": 16, "nbest": 16, "length_penalty": 1.0},
         {"sampling": Sampling(2, temperature=2.0, seed=mode)},
     ][mode]
     results = search(DECODER, source, rules=batch, max_length=MAX_LENGTH, **options)
@@ -74,6 +74,16 @@ def test_all_constraints_hold_together(fields, mode):
         assert hypotheses
         for found in hypotheses:
             _check(found, rule)
+
+
+@pytest.mark.parametrize("beam", [1, 16, 32])
+def test_a_beam_wider_than_there_are_choices(beam):
+    """Many given words: at each of their steps one pair is possible, the rest of the beam empty."""
+    given = (4, 5, 6, 7, 8)
+    rule = Rules(given, (False,) * 5 + (True,), (False,) * 5 + (True,))
+    source = DECODER.encode(text_batch([[4]], [[5, 4]]))
+    for found in search(DECODER, source, rules=[rule], beam=beam, nbest=beam, max_length=9)[0]:
+        _check(found, rule)
 
 
 def test_score_counts_the_given_words():

@@ -20,6 +20,7 @@ from voi.distributions.permanent import (
     log_permanent_exact,
     marginals_exact,
 )
+from voi.distributions.spiked import Spiked
 
 PARTITIONS = ("bethe", "exact")
 SAMPLERS = ("assignment", "sinkhorn")
@@ -151,9 +152,14 @@ class GumbelMatching(OrderLaw):
         divergence = torch.where(block_mask(self.lengths, self.size), entries, 0).sum(dim=(-2, -1))
         return log_factorial(self.lengths, self.logits.dtype) - divergence
 
-    def proposal(self) -> MatrixPlackettLuce:
-        """Return a law of the same scores whose samples and density agree."""
-        return MatrixPlackettLuce(self.logits, self.lengths, validate_args=self._validate_args)
+    def proposal(self) -> Spiked:
+        """Return a law near this one whose samples and density agree.
+
+        It is the matrix Plackett-Luce law of the same scores, and half of the time the mode: a
+        choice row by row can miss what a matching of all rows finds.
+        """
+        by_rows = MatrixPlackettLuce(self.logits, self.lengths, validate_args=self._validate_args)
+        return Spiked(by_rows, self.mode)
 
 
 def _check_options(partition: str, sampler: str, tau: float, sinkhorn_iterations: int) -> None:
