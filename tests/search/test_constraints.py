@@ -76,13 +76,16 @@ def test_all_constraints_hold_together(fields, mode):
             _check(found, rule)
 
 
-@pytest.mark.parametrize("beam", [1, 16, 32])
-def test_a_beam_wider_than_there_are_choices(beam):
-    """Many given words: at each of their steps one pair is possible, the rest of the beam empty."""
-    given = (4, 5, 6, 7, 8)
-    rule = Rules(given, (False,) * 5 + (True,), (False,) * 5 + (True,))
-    source = DECODER.encode(text_batch([[4]], [[5, 4]]))
-    for found in search(DECODER, source, rules=[rule], beam=beam, nbest=beam, max_length=9)[0]:
+@pytest.mark.parametrize("beam", [1, 8, 16, 32])
+@pytest.mark.parametrize("num_given", [5, 6, 7])
+def test_a_beam_wider_than_there_are_choices(beam, num_given):
+    """At the steps of given words one pair is possible, and the rest of the beam stays empty."""
+    decoder = tiny_decoder(30, seed=8)
+    given = tuple(4 + i % 3 for i in range(num_given))
+    slots = (False,) * num_given + (True,)
+    rule = Rules(given, slots, slots)
+    source = decoder.encode(text_batch([[4]], [[5, 4]]))
+    for found in search(decoder, source, rules=[rule], beam=beam, nbest=beam, max_length=9)[0]:
         _check(found, rule)
 
 
