@@ -16,6 +16,7 @@ from voi.errors import DataError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES, PAGE_SUFFIXES, output_path
 from voi.search import Hypothesis
+from voi.study.attention import attention_of, opacities
 
 
 @app.command()
@@ -57,7 +58,7 @@ def show(
     draw_steps(hypothesis, console)
     console.print(f"{sentence(hypothesis.text)}    [dim]log p {hypothesis.score:.2f}[/dim]")
     if out is not None:
-        _draw(hypothesis.to_trace(name), out, dark, given, task)
+        _draw(model, hypothesis.to_trace(name), out, dark, given, task)
         console.print(f"wrote {sentence(str(out))}", soft_wrap=True)
 
 
@@ -101,7 +102,10 @@ def _check(out: Path) -> None:
         plots.draw_generation  # noqa: B018, says so if its extra is missing
 
 
-def _draw(trace: Trace, out: Path, is_dark: bool, source: Source, task: ImageTask | None) -> None:
+def _draw(
+    model: Model, trace: Trace, out: Path, is_dark: bool, source: Source, task: ImageTask | None
+) -> None:
+    """Draw a trace; the boxes of an image are as opaque as the decoder attends to them."""
     if out.suffix.lower() in PAGE_SUFFIXES:
         title = trace.source or "Generation"
         plots.generation_page([trace], out, title=title, theme="dark" if is_dark else "auto")
@@ -111,4 +115,7 @@ def _draw(trace: Trace, out: Path, is_dark: bool, source: Source, task: ImageTas
         plots.draw_generation(trace, out, theme=theme)
     else:
         picture = task.picture(source.image)
-        plots.draw_generation(trace, out, theme=theme, image=picture, boxes=source.boxes)
+        shown = opacities(attention_of(model, source, trace)) if trace.tokens else None
+        plots.draw_generation(
+            trace, out, theme=theme, image=picture, boxes=source.boxes, opacities=shown
+        )
