@@ -155,6 +155,7 @@ class ObjectiveConfig:
     estimator: Literal["reinforce", "ppo"] = "reinforce"
     baseline: Literal["leave_one_out", "mean"] = "leave_one_out"
     standardize: bool = False  # divide advantages by their deviation over the K orders
+    standardize_floor: float = 1e-6  # least deviation to divide by; the paper's program has 1
     entropy: Literal["score", "gumbel"] = "score"  # inside the reward, or the paper's Gumbel term
     label_smoothing: float = 0.0  # of the decoder's token loss; rewards are never smoothed
     ppo_steps: int = 3
@@ -164,6 +165,10 @@ class ObjectiveConfig:
         _require(
             0 <= self.label_smoothing < 1,
             f"objective.label_smoothing must be in [0, 1), got {self.label_smoothing}",
+        )
+        _require(
+            self.standardize_floor > 0,
+            f"objective.standardize_floor must be positive, got {self.standardize_floor}",
         )
 
 
@@ -341,7 +346,10 @@ def preset_names() -> list[str]:
 
 
 def load_table(name: str) -> dict[str, Any]:
-    """Return the table of a preset, or of a TOML file if `name` is a path to one."""
+    """Return the table of a preset, or of a TOML file if `name` is a path to one.
+
+    A table with `extends` starts from another preset or file and says what differs.
+    """
     path: Path | Traversable = Path(name)
     if name.endswith(".toml"):
         if not path.is_file():
@@ -351,9 +359,25 @@ def load_table(name: str) -> dict[str, Any]:
     else:
         raise unknown_name("task", name, preset_names())
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name}: not valid TOML: {error}") from error
+    base = table.pop("extends", None)
+    if base is None:
+        return table
+    if not isinstance(base, str) or base == name:
+        raise ConfigError(f"{name}: extends must name another preset or file, got {base!r}")
+    return _merged(load_table(base), table)
+
+
+def _merged(base: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the base with what the table says itself; tables are merged, the rest is replaced."""
+    both = {
+        key: _merged(base[key], value)
+        for key, value in table.items()
+        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)
+    }
+    return {**base, **table, **both}
 
 
 _SECTIONS = tuple(f.name for f in dataclasses.fields(Experiment))

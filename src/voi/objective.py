@@ -53,7 +53,7 @@ def advantages(
         raise ValueError(f"advantages need at least 2 orders per example, got {everyone.shape[0]}")
     gain = centered(rewards, config.baseline, gather)
     if config.standardize:
-        gain = gain / everyone.std(0).clamp(min=1e-6)
+        gain = gain / everyone.std(0).clamp(min=config.standardize_floor)
     if config.entropy == "score":
         gain = gain - entropy_weight * centered(log_potential.detach(), config.baseline, gather)
     return gain
@@ -67,12 +67,15 @@ def order_loss(
     config: ObjectiveConfig,
     gather: Gather = _same,
 ) -> Float[Tensor, ""]:
-    """Return the REINFORCE surrogate, whose gradient is that of -(E_q[log p] + beta H(q)).
+    """Return the REINFORCE surrogate, whose gradient estimates that of -(E_q[log p] + beta H(q)).
 
     loss = - 1/(K N) sum_k A_k log q(z_k)        (docs/math.md, "surrogate")
 
     As the advantages of an example sum to zero, log q without its normaliser has the same
     gradient: no permanent is computed. A law without parameters gives a constant.
+
+    The estimate is unbiased for laws that are sampled as they are scored, with baseline
+    leave_one_out, without standardising, and with the entropy in the score.
     """
     log_potential = q.log_potential(orders)  # type: ignore[attr-defined]
     gain = advantages(log_joint, log_potential, entropy_weight, config, gather)

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch.distributions import Gumbel, kl_divergence
@@ -140,13 +142,14 @@ def test_gumbel_entropy_agrees_with_samples_of_the_densities():
     assert (ours - estimate).abs() < 4 * log_ratio.std() / count**0.5
 
 
-def test_gumbel_entropy_at_unit_temperature_and_its_floor():
+def test_gumbel_entropy_at_unit_temperature_and_its_tangent():
     X = torch.tensor([[-30.0, 0.0], [1.0, 2.0]], dtype=torch.float64, requires_grad=True)
     ours = GumbelMatching(X).gumbel_entropy()
-    entries = X + torch.exp(-X.clamp(min=-20)) - 1
+    low = -X.clamp(max=-10) - 10  # how far the exponent is beyond 10
+    entries = X + torch.exp(-X.clamp(min=-10)) * (1 + low) - 1
     torch.testing.assert_close(ours, torch.tensor(2.0).double().log() - entries.sum())
     (gradient,) = torch.autograd.grad(ours, X)
-    assert gradient[0, 0] == -1  # the exponential wall has ended
+    assert gradient[0, 0].item() == pytest.approx(math.exp(10) - 1)  # the slope of the tangent
 
 
 def test_gumbel_entropy_bounds_the_entropy_of_the_samples():
@@ -272,3 +275,20 @@ def test_the_proposal_is_a_distribution_and_sampled_as_scored(lengths):
     assert torch.equal(
         proposal.expand((3, 2)).sample().sort(-1).values[..., -1], torch.full((3, 2), 3)
     )
+
+
+def test_low_scores_are_drawn_back():
+    """The entropy term rises with a very low score, at any temperature, with a finite gradient."""
+    for tau in (0.1, 1.0):
+        X = torch.tensor([[-5.0, 0.0], [0.0, -300.0]], requires_grad=True)
+        GumbelMatching(X, tau=tau).gumbel_entropy().backward()
+        assert X.grad.isfinite().all()
+        assert (X.grad.diagonal() > 0).all()
+
+
+@pytest.mark.parametrize("X", [[[5.0, -5.0], [5.0, -5.0]], [[0.0, 9.0], [-9.0, 0.0]]])
+def test_where_belief_propagation_does_not_converge_the_value_is_exact(X):
+    law, exact = GumbelMatching(torch.tensor(X)), GumbelMatching(torch.tensor(X), partition="exact")
+    assert law.bethe.residual > 1e-5
+    torch.testing.assert_close(law.log_prob(all_orders(2)), exact.log_prob(all_orders(2)))
+    torch.testing.assert_close(law.entropy(), exact.entropy())

@@ -312,3 +312,10 @@ def test_uniform_takes_the_longest_row_as_its_size():
 def test_checks_can_be_switched_off():
     law = GumbelMatching(torch.full((2, 2), torch.nan), validate_args=False)
     assert law.log_potential(torch.tensor([0, 0])).isnan()
+
+
+@every_law
+def test_expand_to_no_batch_and_int32_orders(name):
+    law = LAWS[name](logits(4, 4))
+    assert law.expand(torch.Size([])).batch_shape == ()
+    torch.testing.assert_close(law.log_prob(law.mode.int()), law.log_prob(law.mode))

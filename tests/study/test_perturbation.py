@@ -96,3 +96,12 @@ def test_a_fixed_order_does_not_change():
     found = perturb(model, "a b", "c b a")
     assert found.order == (2, 1, 0)
     assert [dataclasses.astuple(r)[2:5] for r in found.removals] == [(0.0, 1.0, 1.0)] * 2
+
+
+def test_orders_can_be_searched_under_the_decoder(model):
+    """Without a part the order is what the search finds for the shortened source."""
+    found = perturb(model, "a b c", "c b a", beam=6)
+    assert found.order == model.infer_order("a b c", "c b a", beam=6)
+    shortened = {0: "b c", 1: "a c", 2: "a b"}
+    for removal in found.removals:
+        assert removal.order == model.infer_order(shortened[removal.part], "c b a", beam=6)

@@ -48,6 +48,14 @@ TaggerName = Annotated[
 Perturb = Annotated[
     int | None, typer.Option(min=0, help="Instead: remove parts of this example's source, from 0.")
 ]
+Searched = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="With --perturb: the beam of a search for orders under the decoder, as in the paper; "
+        "0: the generator's orders.",
+    ),
+]
 Reference = Annotated[
     bool, typer.Option("--reference", help="Perturb with the reference target frozen.")
 ]
@@ -72,6 +80,7 @@ def orders(
     seed: Annotated[int, typer.Option(help="Of samples and intervals.")] = 0,
     perturb: Perturb = None,
     reference: Reference = False,
+    searched: Searched = 0,
     images: Images = None,
     out: Out = None,
     suffix: Format = "svg",
@@ -91,7 +100,9 @@ def orders(
         model, task = _open(_only_one(runs or (), traces or ()))
         example = _example(task, split, perturb)
         image = picture_of(example, pictures_of(task, images))
-        close = look_closely(model, example, is_generated=not reference, beam=beam or None)
+        close = look_closely(
+            model, example, is_generated=not reference, beam=beam or None, searched=searched
+        )
         _print_close(close, console)
         paths = (
             [] if out is None else write_close(model, close, out, image=image, suffix=f".{suffix}")

@@ -80,7 +80,7 @@ class Sudoku4:
         """
         puzzle = Puzzle.of(example)
         first, last = puzzle.greedy(min), puzzle.greedy(max)
-        return tuple(dict.fromkeys((puzzle.in_rounds(), first, last)))
+        return tuple(dict.fromkeys((first, last, puzzle.in_rounds())))
 
     def order_distance(self, example: Example, order: Sequence[int]) -> float:
         """Return the normalised Levenshtein distance to the nearest of all valid orders."""

@@ -15,8 +15,8 @@ from voi.distributions.matching import assignment, gumbel_noise, log_sinkhorn
 from voi.distributions.matrix_plackett_luce import MatrixPlackettLuce, square_logits
 from voi.distributions.permanent import (
     Bethe,
+    bethe_or_exact,
     envelope,
-    log_permanent_bethe,
     log_permanent_exact,
     marginals_exact,
 )
@@ -25,8 +25,8 @@ from voi.distributions.spiked import Spiked
 PARTITIONS = ("bethe", "exact")
 SAMPLERS = ("assignment", "sinkhorn")
 
-# Below this score the exponential of the Gumbel divergence stops growing, and with it the gradient.
-LOWEST_SCORE = -20.0
+# Beyond this exponent the Gumbel divergence goes on as a straight line: its gradient stays finite.
+LARGEST_EXPONENT = 10.0
 
 
 class GumbelMatching(OrderLaw):
@@ -76,7 +76,7 @@ class GumbelMatching(OrderLaw):
     def expand(self, batch_shape: _size, _instance: Any = None) -> "GumbelMatching":
         new = GumbelMatching(
             self.logits.expand(*batch_shape, self.size, self.size),
-            self.lengths.expand(*batch_shape),
+            self.lengths.expand(torch.Size(batch_shape)),
             partition=self.partition,
             sampler=self.sampler,
             tau=self.tau,
@@ -112,8 +112,11 @@ class GumbelMatching(OrderLaw):
 
     @cached_property
     def bethe(self) -> Bethe:
-        """The Bethe permanent, its marginals and its residual, without gradient."""
-        return log_permanent_bethe(self.logits.detach(), self.lengths)
+        """The Bethe permanent, its marginals and its residual, without gradient.
+
+        Where the iteration does not converge, rows of at most 16 tokens have the exact values.
+        """
+        return bethe_or_exact(self.logits.detach(), self.lengths)
 
     @property
     def marginals(self) -> Tensor:
@@ -141,13 +144,15 @@ class GumbelMatching(OrderLaw):
         KL = sum_ij [ log tau - 1 + euler (1 / tau - 1) + X_ij / tau
                       + Gamma(1 + 1 / tau) exp(-X_ij / tau) ]     (docs/math.md, "gumbel-entropy")
         is the divergence of (X + G) / tau from standard Gumbel noise; no divergence of the orders
-        they are matched to can exceed it. At tau = 1 an entry is X + exp(-X) - 1. Scores below -20
-        count as -20 inside the exponential.
+        they are matched to can exceed it. At tau = 1 an entry is X + exp(-X) - 1. Beyond an
+        exponent of 10 the tangent takes over: very low scores are drawn back by a finite force.
         """
         rate = 1 / self.tau
         constant = np.log(self.tau) - 1 + np.euler_gamma * (rate - 1)
         gamma = torch.lgamma(torch.tensor(1 + rate, dtype=torch.float64)).exp().item()
-        decay = torch.exp(-rate * self.logits.clamp(min=LOWEST_SCORE))
+        exponent = -rate * self.logits
+        capped = exponent.clamp(max=LARGEST_EXPONENT)
+        decay = capped.exp() * (1 + (exponent - capped))
         entries = constant + rate * self.logits + gamma * decay
         divergence = torch.where(block_mask(self.lengths, self.size), entries, 0).sum(dim=(-2, -1))
         return log_factorial(self.lengths, self.logits.dtype) - divergence

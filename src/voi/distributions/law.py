@@ -85,4 +85,4 @@ class OrderLaw(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         shape = torch.broadcast_shapes(value.shape[:-1], self.batch_shape)
-        return value.expand(*shape, self.size)
+        return value.long().expand(*shape, self.size)

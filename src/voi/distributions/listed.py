@@ -47,7 +47,7 @@ class Listed(OrderLaw):
         new = Listed(
             self.orders.expand(*batch_shape, *self.orders.shape[-2:]),
             self.logits.expand(*batch_shape, self.logits.shape[-1]),
-            self.lengths.expand(*batch_shape),
+            self.lengths.expand(torch.Size(batch_shape)),
             validate_args=False,
         )
         new._validate_args = self._validate_args
@@ -75,11 +75,11 @@ class Listed(OrderLaw):
     def entropy(self) -> Tensor:
         """Return -E[log q], an order that stands in the list twice counted as one."""
         log_probs = self._log_probs_listed()
-        weights = self.logits.softmax(-1)
-        return -(weights * log_probs.masked_fill(weights == 0, 0.0)).sum(-1)
+        return -(self.logits.softmax(-1) * log_probs).sum(-1)
 
     def _log_probs_listed(self) -> Tensor:
-        """Return log q of every order of the list `[*batch, m]`."""
+        """Return log q of every order of the list `[*batch, m]`, finite also where q is 0."""
         is_same = (self.orders.unsqueeze(-2) == self.orders.unsqueeze(-3)).all(-1)
-        log_probs = self.logits.log_softmax(-1).unsqueeze(-2).masked_fill(~is_same, -torch.inf)
-        return log_probs.logsumexp(-1)
+        lowest = torch.finfo(self.logits.dtype).min / 4
+        log_probs = self.logits.clamp(min=lowest).log_softmax(-1).unsqueeze(-2)
+        return log_probs.expand_as(is_same).masked_fill(~is_same, -torch.inf).logsumexp(-1)

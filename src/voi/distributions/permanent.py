@@ -22,7 +22,7 @@ CHECK_EVERY = 4  # iterations between two looks at the residual
 class Bethe:
     """The Bethe approximation of a log permanent, and how far its iteration came."""
 
-    value: Float[Tensor, "*batch"]  # log perm_B, between log perm - (n / 2) log 2 and log perm
+    value: Float[Tensor, "*batch"]  # log perm_B: once converged, at most (n / 2) log 2 below
     marginals: Float[Tensor, "*batch n n"]  # gamma, rows sum to one; the identity on the tail
     residual: Float[Tensor, "*batch"]  # largest entry of |V1 - V2|, zero at the fixed point
 
@@ -64,6 +64,7 @@ def marginals_exact(
     Differentiable where the logits are, so that an entropy built on it can be maximised.
     """
     lengths = batch_lengths(lengths, logits.shape[:-2], logits)
+    logits = logits.expand(*lengths.shape, *logits.shape[-2:])
     if logits.numel() == 0:
         return logits
     is_learned = logits.requires_grad and torch.is_grad_enabled()
@@ -92,10 +93,14 @@ def log_permanent_bethe(
     the order of r^2. Its gradient is gamma, which is held fixed. A row stops when it has
     converged, whatever its neighbours do.
 
+    It need not converge, for instance where rows tie: look at the residual, or call
+    `bethe_or_exact`.
+
     Relative to the paper: iterated to a tolerance, not a fixed number of times.
     """
     n = logits.shape[-1]
     lengths = batch_lengths(lengths, logits.shape[:-2], logits)
+    logits = logits.expand(*lengths.shape, n, n)
     with torch.no_grad():
         X = (
             block_diagonal(finite_block(logits, lengths), lengths)
@@ -109,6 +114,30 @@ def log_permanent_bethe(
         residual=fixed_point.residual.to(logits.dtype).reshape(lengths.shape),
     )
     return Bethe(envelope(found, logits, lengths), found.marginals, found.residual)
+
+
+def bethe_or_exact(
+    logits: Float[Tensor, "*batch n n"],
+    lengths: Int[Tensor, "*batch"],
+    tolerance: float = 1e-5,
+) -> Bethe:
+    """Return the Bethe permanent, and the exact one where the iteration did not arrive.
+
+    That is possible for rows of at most 16 tokens; longer ones keep what was found.
+    """
+    found = log_permanent_bethe(logits, lengths, tolerance)
+    is_lost = (found.residual > tolerance) & (lengths <= MAX_EXACT_SIZE)
+    if not bool(is_lost.any()):
+        return found
+    rows, sizes = logits[is_lost], lengths[is_lost]
+    size = int(sizes.max())
+    block = rows[:, :size, :size]
+    value, marginals = found.value.clone(), found.marginals.clone()
+    value[is_lost] = log_permanent_exact(block, sizes)
+    exact = marginals[is_lost]
+    exact[:, :size, :size] = marginals_exact(block, sizes)
+    marginals[is_lost] = exact
+    return Bethe(value, marginals, found.residual)
 
 
 def finite_block(

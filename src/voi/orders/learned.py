@@ -106,7 +106,8 @@ class OrderGenerator(nn.Module):
         if self.config.positions.startswith("sinusoid"):
             x = x + sinusoids(torch.arange(x.shape[1], device=x.device), self.config.width)
         x = self.dropout(x)
-        visible = batch.target_mask.unsqueeze(1)
+        mask = batch.target_mask
+        visible = (mask | ~mask.any(1, keepdim=True)).unsqueeze(1)  # an empty row sees its padding
         for block in self.blocks:
             memory = block.cross.memory(source.states)  # type: ignore[union-attr, operator]
             x = block(x, visible, None, memory, source.mask)

@@ -13,6 +13,7 @@ from voi.batch import Batch
 from voi.decoder import InsertionDecoder, SourceStates
 from voi.decoder.cache import Cache, Stepper, insert_entries
 from voi.distributions import Listed
+from voi.errors import ConfigError
 from voi.tokens.vocabulary import END
 
 Weighting = Literal["best", "uniform", "softmax"]
@@ -54,8 +55,11 @@ def search_orders(
 
     A step takes any token that is not written yet, to its own place; all candidates of all
     hypotheses compete by log p(token) + log p(slot). Equal words are candidates of their own.
-    Written tokens are cached, the source is encoded once.
+    Written tokens are cached, the source is encoded once. The search itself runs without dropout;
+    a `source` that was encoded with dropout is taken as it is.
     """
+    if decoder.slots is None:
+        raise ConfigError("a decoder without slots writes left to right: there is no order to find")
     was_training = decoder.training
     decoder.eval()
     try:

@@ -65,8 +65,7 @@ class BestPairs:
         slots = pair % num_slots
         words = pairs.words.flatten(1).gather(1, word_index).masked_fill(is_kept, END)
         token = pairs.tokens.flatten(1).gather(1, word_index)
-        is_none = is_kept & ~state.closed.gather(1, parents)  # fewer pairs than the beam is wide
-        token = token.masked_fill(is_none, -torch.inf)
+        token = token.masked_fill(top == -torch.inf, -torch.inf)  # fewer pairs than the beam wants
         slot = pairs.slots.flatten(1).gather(1, pair).where(words != END, 0.0)
         slots = slots.where(words != END, num_slots - 1)
         worst = top[:, -1] * ((5 + step) / 6) ** self.length_penalty

@@ -29,7 +29,12 @@ class Close:
 
 
 def look_closely(
-    model: Model, example: Example, *, is_generated: bool = True, beam: int | None = None
+    model: Model,
+    example: Example,
+    *,
+    is_generated: bool = True,
+    beam: int | None = None,
+    searched: int = 0,
 ) -> Close:
     """Return the perturbation of a target the model writes, or of the reference target."""
     found = (
@@ -37,7 +42,7 @@ def look_closely(
         if is_generated
         else learned_traces(model, [example])
     )
-    return Close(example, found[0], perturb(model, example.source, found[0].tokens))
+    return Close(example, found[0], perturb(model, example.source, found[0].tokens, beam=searched))
 
 
 def write_close(

@@ -12,6 +12,7 @@ from voi.batch import Batch
 from voi.data import Regions, Source
 from voi.errors import DataError
 from voi.model import Model
+from voi.orders import search_orders
 from voi.study.frozen import frozen_batch
 from voi.tokens import PAD
 
@@ -40,8 +41,12 @@ class Perturbation:
 
 
 @torch.no_grad()
-def perturb(model: Model, source: Source, target: str | Sequence[str]) -> Perturbation:
+def perturb(
+    model: Model, source: Source, target: str | Sequence[str], *, beam: int = 0
+) -> Perturbation:
     """Return how the most likely order of a frozen target changes with each part of the source.
+
+    The order is the generator's or, with `beam`, searched under the decoder, as in the paper.
 
     Parts are the model's source tokens, or regions; the target is a text, or tokens that stay as
     they are. Equal effects are in the order of the source.
@@ -49,7 +54,7 @@ def perturb(model: Model, source: Source, target: str | Sequence[str]) -> Pertur
     names = source_parts(model, source)
     tokens = model.codec.tokenizer.target_tokens(target) if isinstance(target, str) else target
     batch = frozen_batch(model.codec, source, tokens).to(model.device)
-    whole, *changed = _orders(model, batch, len(names))
+    whole, *changed = _orders(model, batch, len(names), beam)
     removals = [
         Removal(
             part=i,
@@ -74,12 +79,16 @@ def source_parts(model: Model, source: Source) -> list[str]:
     return model.codec.tokenizer.source_tokens(source)
 
 
-def _orders(model: Model, batch: Batch, num_parts: int) -> Iterator[tuple[int, ...]]:
+def _orders(model: Model, batch: Batch, num_parts: int, beam: int) -> Iterator[tuple[int, ...]]:
     """Yield the order of the target with the whole source, then without each of its parts."""
     for kept in _kept(num_parts).to(model.device).split(ROWS_AT_ONCE):
         changed = _with_parts(batch, kept)
-        q = model.networks.orders(changed, model.networks.decoder.encode(changed))
-        yield from (tuple(order) for order in q.mode.tolist())
+        decoder = model.networks.decoder
+        if beam:
+            orders = search_orders(decoder, changed, beam=beam).orders[:, 0]
+        else:
+            orders = model.networks.orders(changed, decoder.encode(changed)).mode
+        yield from (tuple(order) for order in orders.tolist())
 
 
 def _kept(num_parts: int) -> Int[Tensor, "rows {num_parts}"]:

@@ -10,7 +10,7 @@ from torch.distributions import Distribution
 
 from voi.batch import Batch
 from voi.config import Experiment, Phase
-from voi.decoder import InsertionDecoder, StepLogProbs
+from voi.decoder import InsertionDecoder, SourceStates, StepLogProbs
 from voi.networks import Networks
 from voi.objective import advantages, decoder_loss, order_loss, ppo_loss
 from voi.orders import OrderGenerator
@@ -26,6 +26,7 @@ class Scored:
     q: Distribution
     orders: Int[Tensor, "K batch n"]
     terms: StepLogProbs
+    source: SourceStates  # without gradient
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ class Update:
                 loss = loss + self._alignment()
         if loss.requires_grad:
             (loss / self.phase.accumulate).backward()
-        return Scored(batch, q, orders, terms)
+        kept = SourceStates(source.states.detach(), source.mask)
+        return Scored(batch, q, orders, terms, kept)
 
     def _all(self, values: Float[Tensor, "own batch"]) -> Float[Tensor, "K batch"]:
         """Return the values of all K orders, also of those that other processes have."""
@@ -137,7 +139,7 @@ class Update:
         for _ in range(config.ppo_steps):
             for part, old, gain in fixed:
                 with self._precision(part.batch):
-                    q = self.orders(part.batch, None)
+                    q = self.orders(part.batch, part.source)  # a shared encoder's, as scored
                     loss = ppo_loss(q, part.orders, gain, old, entropy_weight, config)
                     loss = loss + self._alignment()
                 (loss / self.phase.accumulate).backward()
