@@ -243,3 +243,24 @@ def test_plain_words_need_no_quotes(text):
 def test_values_are_frozen():
     with pytest.raises(AttributeError):
         experiment(SMALL).decoder.width = 3
+
+
+def test_a_table_may_extend_another(tmp_path):
+    base = tmp_path / "base.toml"
+    base.write_text("[decoder]\nwidth = 16\nheads = 2\n[training]\nsteps = 5\n")
+    more = tmp_path / "more.toml"
+    more.write_text(f'extends = "{base}"\n[decoder]\nwidth = 32\n')
+    table = load_table(str(more))
+    assert table == {"decoder": {"width": 32, "heads": 2}, "training": {"steps": 5}}
+    more.write_text(f'extends = "{more}"\n')
+    with pytest.raises(ConfigError, match="extends must name another"):
+        load_table(str(more))
+
+
+@pytest.mark.parametrize("name", ["django", "coco", "gigaword", "wmt16-ro-en"])
+def test_baselines_have_the_data_and_decoder_of_their_preset(name):
+    plain = experiment(load_table(name))
+    baseline = experiment(load_table(f"{name}-baseline"))
+    assert (baseline.data, baseline.decoder) == (plain.data, plain.decoder)
+    (phase,) = baseline.training.phases
+    assert (baseline.order.kind, phase.decoder_rate, phase.warmup) == ("l2r", 1e-4, 8000)
