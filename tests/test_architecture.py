@@ -107,3 +107,17 @@ def test_public_names_resolve():
         assert getattr(voi, name) is not None
     with pytest.raises(AttributeError, match="no attribute"):
         voi.nothing  # noqa: B018
+
+
+def test_commands_start_without_any_extra():
+    """`voi train` needs none of the optional libraries, nor do the other commands to say so."""
+    script = """
+import importlib, pathlib, sys
+optional = "matplotlib PIL sacrebleu rouge_score pycocoevalcap tokenizers sacremoses nltk HanTa"
+for name in (optional + " datasets torchvision tensorboard efficientnet_lite_pytorch").split():
+    sys.modules[name] = None  # importing it fails as if it were not installed
+import voi.cli
+for path in sorted(pathlib.Path(voi.cli.__file__).parent.glob("*.py")):
+    importlib.import_module(f"voi.cli.{path.stem}")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from voi import plots
 from voi.atomic import write_text
 from voi.bench.cells import Result, Rows, markdown, spread
 from voi.bench.orders import METHODS, TASKS
-from voi.plots import draw_grid
 
 HEADER = [
     "task", "method", "accuracy", "log p per token", "NLD sampled", "NLD written", "steps to 95 %",
@@ -62,7 +62,7 @@ def write(results: Sequence[Result], folder: Path) -> None:
         }
         for task in TASKS
     }
-    draw_grid(
+    plots.draw_grid(
         {task: row for task, row in accuracies.items() if row},
         folder / "orders.svg",
         title="Share of test targets that are written right, mean over seeds",

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from voi import plots
 from voi.atomic import write_text
 from voi.bench.cells import Result, Rows, markdown, spread
 from voi.bench.recovery import LAWS, NUM_ORDERS, POSITIONS
-from voi.plots import Curve, draw_curves
+from voi.plots import Curve
 
 PAPER_POSITIONS: Mapping[tuple[str, str], float] = {  # the paper's table by encoding and law
     ("gumbel-matching", "sinusoid"): 0.40,
@@ -99,7 +100,7 @@ def write(results: Sequence[Result], folder: Path) -> None:
     lines += [f"## {title}\n\n{markdown(rows)}" for title, rows in tables(results).items()]
     write_text(folder / "recovery.md", "\n".join(lines))
     for name, cells in _plotted(by_cell(results)).items():
-        draw_curves(
+        plots.draw_curves(
             cells,
             folder / f"recovery-{name}.svg",
             xlabel="steps of the generator",

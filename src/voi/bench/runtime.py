@@ -9,11 +9,11 @@ from pathlib import Path
 
 import torch
 
+from voi import plots
 from voi.atomic import write_text
 from voi.bench.steps import NetworkSize, make_networks, random_batch, training_step
 from voi.bench.timing import growth, machine, medians
 from voi.orders import search_orders
-from voi.plots import draw_curves
 
 NUM_ORDERS = {"l2r": 1, "voi": 4, "sao": 1}
 
@@ -121,7 +121,7 @@ def write(runtime: Runtime, size: RuntimeSize, folder: Path) -> None:
             )
             for kind, seconds in curves.items()
         }
-        draw_curves(
+        plots.draw_curves(
             series,
             folder / f"runtime-{name}.svg",
             xlabel="target length n",

@@ -12,8 +12,9 @@ from voi.analysis import Trace
 from voi.plots.canvas import drawing, new_figure, save
 from voi.plots.lettering import Ruler, is_right_to_left, lettering_for, visible
 from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.regions import Boxes, Image, Opacities, Picture, picture_of
+from voi.plots.regions import Picture, picture_of
 from voi.plots.steps import steps_of
+from voi.plots.tables import Boxes, Image, Opacities
 from voi.plots.theme import Theme, theme_named
 
 MARGIN = 0.25  # all lengths in inches

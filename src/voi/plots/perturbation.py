@@ -13,7 +13,8 @@ from voi.plots.canvas import drawing, new_figure, save
 from voi.plots.frame import labelled, plain_axes, ruler_for, set_letters
 from voi.plots.lettering import Ruler
 from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.regions import Boxes, Image, Picture, picture_of
+from voi.plots.regions import Picture, picture_of
+from voi.plots.tables import Boxes, Image
 from voi.plots.theme import Theme, theme_named
 
 WIDTH, BAR_HEIGHT = 6.4, 0.3  # inches

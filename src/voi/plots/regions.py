@@ -1,22 +1,17 @@
 """An image with boxes around its regions, as it stands beside the steps of a generation."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Shaped
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 
 from voi.errors import DataError
+from voi.plots.tables import Boxes, Image, Opacities
 from voi.plots.theme import Theme
-
-Image: TypeAlias = Shaped[np.ndarray, "height width *channels"] | str | os.PathLike[str]
-Boxes: TypeAlias = Float[np.ndarray, "m 4"]  # left, top, right, bottom, as shares
-Opacities: TypeAlias = Float[np.ndarray, "n m"]  # by step and region, 0 to 1
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,23 @@
-"""Analysis results as the curves and bars that figures draw."""
+"""What figures are drawn from: curves and bars of analysis results, images and their boxes."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 
 from voi.analysis import GroupIndex, Summary
 
 Values: TypeAlias = Sequence[float] | Sequence[int] | Shaped[np.ndarray, " _"]
 Curve: TypeAlias = tuple[Values, Values, Values | None, Values | None]  # x, y, low, high
 Bar: TypeAlias = tuple[float, float, float]  # value, low, high
+
+Image: TypeAlias = Shaped[np.ndarray, "height width *channels"] | str | os.PathLike[str]
+Boxes: TypeAlias = Float[np.ndarray, "m 4"]  # left, top, right, bottom, as shares
+Opacities: TypeAlias = Float[np.ndarray, "n m"]  # by step and region, 0 to 1
 
 
 def curves_by_length(summaries: Iterable[Summary], metric: str) -> dict[str, Curve]:

@@ -12,7 +12,7 @@ from voi.atomic import write_text
 from voi.data import Example, Regions
 from voi.errors import DataError
 from voi.model import Model
-from voi.plots.regions import Boxes, Image
+from voi.plots.tables import Boxes, Image
 from voi.study.attention import attention_of, opacities
 from voi.study.collect import generated_traces, learned_traces
 from voi.study.files import csv_text
