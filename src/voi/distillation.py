@@ -38,6 +38,8 @@ def distill(
     A target the model left empty keeps its reference, as an empty target teaches nothing. Stopped
     and called again, it goes on where it stopped.
     """
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / OUTPUTS).exists():
+        raise DataError(f"{folder} is not empty and not of voi distill: choose another with --out")
     examples = task.split(split)
     items = [_item(example) for example in examples]
     about = {"checkpoint": weights_digest(model), "split": split}

@@ -14,7 +14,7 @@ from voi.errors import ConfigError
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
     """Return the error for a name that does not exist, naming the nearest that does."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.55)
     hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(names)}"
     return ConfigError(f'unknown {kind} "{name}": {hint}')
 

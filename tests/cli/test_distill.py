@@ -61,3 +61,10 @@ def test_another_beam_needs_another_folder(run, tmp_path, monkeypatch, capsys):
     options = ("--split", "valid", "--out", tmp_path, "--beam", 3)
     assert call(monkeypatch, "distill", run, *options) == 2
     assert "beam" in capsys.readouterr().err
+
+
+def test_a_folder_of_something_else_is_left_alone(run, tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine.txt").write_text("keep")
+    assert call(monkeypatch, "distill", run, "--split", "valid", "--out", tmp_path) == 2
+    assert "choose another with --out" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -111,3 +111,23 @@ def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys)
     path.write_bytes(b"from-left a b c\n\xff\xfe\n")
     assert call(monkeypatch, "generate", run, path) == 2
     assert "UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options", [["--sample", 2, "--temperature", 0], ["--top-p", 2], ["--sample", -1]]
+)
+def test_bad_sampling_is_one_line(run, lines, options, monkeypatch, capsys):
+    assert call(monkeypatch, "generate", run, lines, *options) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_mark_of_the_byte_order_is_not_read_and_a_tab_is_refused(
+    run, tmp_path, monkeypatch, capsys
+):
+    path = tmp_path / "sources.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + SOURCES[0].encode() + b"\r\n")
+    assert call(monkeypatch, "generate", run, path, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["source"] == SOURCES[0]
+    path.write_text(f"{SOURCES[0]}\tA B C\n")
+    assert call(monkeypatch, "generate", run, path) == 2
+    assert "line 1 has a tab" in capsys.readouterr().err

@@ -29,10 +29,14 @@ def generate(
     file: Annotated[
         Path | None, typer.Argument(help="One source per line; standard input if not given.")
     ] = None,
-    beam: Annotated[int, typer.Option(help="Hypotheses kept per source; 1 is greedy.")] = 0,
-    nbest: Annotated[int, typer.Option(help="Hypotheses printed per source.")] = 1,
+    beam: Annotated[
+        int, typer.Option(min=0, help="Hypotheses kept per source; 1 is greedy; 0: the run's.")
+    ] = 0,
+    nbest: Annotated[int, typer.Option(min=1, help="Hypotheses printed per source.")] = 1,
     length_penalty: Annotated[float | None, typer.Option(help="Favours longer targets.")] = None,
-    max_length: Annotated[int, typer.Option(help="Longest target in tokens.")] = 0,
+    max_length: Annotated[
+        int, typer.Option(min=0, help="Longest target in tokens; 0: the run's.")
+    ] = 0,
     merge: Annotated[bool, typer.Option(help="Add up orders that spell the same text.")] = False,
     gaps: Annotated[
         bool, typer.Option("--gaps", help="Lines are SOURCE<tab>TEXT, the text with ___ to fill.")
@@ -44,7 +48,9 @@ def generate(
         str, typer.Option(help="Words that must appear in every target, separated by spaces.")
     ] = "",
     in_order: Annotated[bool, typer.Option(help="The keywords appear in this order.")] = False,
-    sample: Annotated[int, typer.Option(help="Draw this many targets instead of searching.")] = 0,
+    sample: Annotated[
+        int, typer.Option(min=0, help="Draw this many targets instead of searching.")
+    ] = 0,
     temperature: Annotated[float, typer.Option(help="Of sampling.")] = 1.0,
     top_p: Annotated[float, typer.Option(help="Nucleus of sampling.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Of sampling.")] = 0,
@@ -64,7 +70,7 @@ def generate(
         "length_penalty": length_penalty,
         "max_length": max_length or None,
         "merge": merge,
-        "sample": Sampling(sample, temperature, top_p, seed) if sample else None,
+        "sample": _sampling(sample, temperature, top_p, seed),
         "keywords_in_order": in_order,
     }
     kind = "gaps" if gaps else "prefix" if prefix else ""
@@ -83,6 +89,14 @@ def generate(
             for source, hypotheses in zip(sources, results, strict=True):
                 _print(source, hypotheses, trace, as_json)
             told(len(part))
+
+
+def _sampling(count: int, temperature: float, top_p: float, seed: int) -> Sampling | None:
+    try:
+        settings = Sampling(max(count, 1), temperature, top_p, seed)
+    except ValueError as error:
+        raise DataError(f"{error}: change --temperature, --top-p or --sample") from error
+    return settings if count else None
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
@@ -114,7 +128,8 @@ def _chunks(lines: TextIO) -> Iterator[list[tuple[int, str]]]:
     def read() -> None:
         try:
             for number, line in enumerate(lines, start=1):
-                arrived.put((number, line.rstrip("\r\n")))
+                text = line.removeprefix("\ufeff") if number == 1 else line
+                arrived.put((number, text.rstrip("\r\n")))
             arrived.put(None)
         except BaseException as error:  # raised again below, by who asked for the lines
             arrived.put(error)
@@ -138,6 +153,12 @@ def _chunks(lines: TextIO) -> Iterator[list[tuple[int, str]]]:
 
 def _split(lines: list[tuple[int, str]], kind: str) -> tuple[list[str], list[str]]:
     if not kind:
+        for number, text in lines:
+            if "\t" in text:
+                raise DataError(
+                    f"line {number} has a tab: expected one source per line; cut off the other "
+                    f"columns, or give --gaps or --prefix if a text to fill follows"
+                )
         return [text for _, text in lines], []
     sources, texts = [], []
     for number, line in lines:
