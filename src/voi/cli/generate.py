@@ -22,6 +22,12 @@ from voi.search import Hypothesis, Sampling
 
 _LINES_AT_ONCE = 32
 
+Beam = Annotated[
+    int, typer.Option(min=0, help="Hypotheses kept per source; 1 is greedy; 0: the run's.")
+]
+MaxLength = Annotated[int, typer.Option(min=0, help="Longest target in tokens; 0: the run's.")]
+Sample = Annotated[int, typer.Option(min=0, help="Draw this many targets instead of searching.")]
+
 
 @app.command()
 def generate(
@@ -29,14 +35,10 @@ def generate(
     file: Annotated[
         Path | None, typer.Argument(help="One source per line; standard input if not given.")
     ] = None,
-    beam: Annotated[
-        int, typer.Option(min=0, help="Hypotheses kept per source; 1 is greedy; 0: the run's.")
-    ] = 0,
+    beam: Beam = 0,
     nbest: Annotated[int, typer.Option(min=1, help="Hypotheses printed per source.")] = 1,
     length_penalty: Annotated[float | None, typer.Option(help="Favours longer targets.")] = None,
-    max_length: Annotated[
-        int, typer.Option(min=0, help="Longest target in tokens; 0: the run's.")
-    ] = 0,
+    max_length: MaxLength = 0,
     merge: Annotated[bool, typer.Option(help="Add up orders that spell the same text.")] = False,
     gaps: Annotated[
         bool, typer.Option("--gaps", help="Lines are SOURCE<tab>TEXT, the text with ___ to fill.")
@@ -48,9 +50,7 @@ def generate(
         str, typer.Option(help="Words that must appear in every target, separated by spaces.")
     ] = "",
     in_order: Annotated[bool, typer.Option(help="The keywords appear in this order.")] = False,
-    sample: Annotated[
-        int, typer.Option(min=0, help="Draw this many targets instead of searching.")
-    ] = 0,
+    sample: Sample = 0,
     temperature: Annotated[float, typer.Option(help="Of sampling.")] = 1.0,
     top_p: Annotated[float, typer.Option(help="Nucleus of sampling.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Of sampling.")] = 0,
