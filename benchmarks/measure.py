@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from voi.bench import timing
 from voi.bench.timing import Timed, interleaved, medians
+from voi.evaluation.identity import commit
 
 __all__ = [
     "Memory",
@@ -31,16 +32,7 @@ class Memory(NamedTuple):
 
 def machine() -> str:
     """Return the line that stands above every table: machine, versions, load, commit."""
-    return f"{timing.machine()}, commit {_commit()}"
-
-
-def _commit() -> str:
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(Path(__file__).parent), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-    has_changes = bool(git("status", "--porcelain", "--", "../src"))
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if has_changes else "")
+    return f"{timing.machine()}, commit {commit()}"
 
 
 def ratio(seconds: Mapping[str, Sequence[float]], slow: str, fast: str) -> str:

@@ -31,7 +31,7 @@ from voi.search import (
 )
 from voi.tokens import Codec, Corpus, Ragged, build_corpus
 
-_ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)
+ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)
 _EXAMPLES_AT_ONCE = 32
 
 
@@ -195,7 +195,7 @@ class Model:
         return likelihoods(self.networks, self._batch(source, target), samples)[0]
 
     def _batch(self, source: Source, target: str) -> Batch:
-        corpus, _ = build_corpus([Example(source, target)], self.codec, _ANY_LENGTH)
+        corpus, _ = build_corpus([Example(source, target)], self.codec, ANY_LENGTH)
         return collate(corpus, np.arange(1)).to(self.device)
 
     def _sources(self, sources: Sequence[Source]) -> Batch:

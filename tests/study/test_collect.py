@@ -8,8 +8,9 @@ import torch
 from study_models import CAPTIONS, TEXTS
 from voi.batch import collate
 from voi.errors import DataError
+from voi.model import ANY_LENGTH
 from voi.study import examples_of, generated_traces, learned_traces, run_series
-from voi.study.collect import ANY_LENGTH, token_counts
+from voi.study.collect import token_counts
 from voi.study.pictures import pictures_of, region_views
 from voi.tokens import build_corpus
 

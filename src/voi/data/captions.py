@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal
 
 from voi.data.caption_files import Captioned, read_captions
-from voi.data.example import Example, Regions
+from voi.data.example import Example, LazyExamples, Regions
 from voi.data.files import held_out
 from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
@@ -160,7 +160,7 @@ class Captions:
         return found
 
 
-class CaptionPairs(Sequence[Example]):
+class CaptionPairs(LazyExamples):
     """One pair per caption; the captions of an image stand one after the other."""
 
     def __init__(self, store: RegionStore, images: Sequence[tuple[int, tuple[str, ...]]]) -> None:
@@ -171,16 +171,7 @@ class CaptionPairs(Sequence[Example]):
     def __len__(self) -> int:
         return self._ends[-1]
 
-    @overload
-    def __getitem__(self, index: int) -> Example: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Example]: ...
-    def __getitem__(self, index: int | slice) -> Example | list[Example]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"example {index} of {len(self)}")
-        index %= len(self)
+    def example(self, index: int) -> Example:
         image = bisect_right(self._ends, index)
         row, captions = self.images[image]
         caption = captions[index - self._ends[image] + len(captions)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -43,6 +43,25 @@ class Example:
     source: Source
     target: str
     references: tuple[str, ...] = ()
+
+
+class LazyExamples(Sequence[Example]):
+    """Examples that are made when they are asked for; a subclass has __len__ and `example`."""
+
+    def example(self, index: int) -> Example:
+        """Return the example at an index from 0 on."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> Example: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Example]: ...
+    def __getitem__(self, index: int | slice) -> Example | list[Example]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"example {index} of {len(self)}")
+        return self.example(index % len(self))
 
 
 @runtime_checkable

@@ -1,12 +1,12 @@
 """Readers of pairs: tab-separated columns, JSON lines, two parallel files."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
-from voi.data.example import Example
+from voi.data.example import Example, LazyExamples
 from voi.data.lines import Lines
 from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
@@ -24,7 +24,7 @@ class Fields:
 
 
 @dataclass(frozen=True, eq=False)
-class Records(Sequence[Example]):
+class Records(LazyExamples):
     """Examples that are parsed when they are asked for."""
 
     name: str  # of the file, for messages
@@ -34,17 +34,9 @@ class Records(Sequence[Example]):
     def __len__(self) -> int:
         return self.size
 
-    @overload
-    def __getitem__(self, index: int) -> Example: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Example]: ...
-    def __getitem__(self, index: int | slice) -> Example | list[Example]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(self.size))]
-        if not -self.size <= index < self.size:
-            raise IndexError(f"example {index} of {self.size}")
+    def example(self, index: int) -> Example:
         try:
-            return self.parse(index % self.size)
+            return self.parse(index)
         except DataError as error:
             raise DataError(f"{self.name}: {error}") from error
 

@@ -1,17 +1,16 @@
 """A model and examples -> the orders its generator infers and the orders its decoder writes in."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from voi.analysis import Trace, slots_of
 from voi.batch import collate, make_batches
-from voi.config import DataConfig
 from voi.data import Example, Regions, Source, Task
 from voi.errors import DataError
-from voi.model import Model
+from voi.model import ANY_LENGTH, Model
 from voi.plots.stepper import RegionView
 from voi.search import Hypothesis
 from voi.study.pictures import Pictures, region_views
@@ -20,7 +19,6 @@ from voi.tokens import Codec, Corpus, build_corpus
 
 NOT_ENGLISH = ("chain", "addition", "stargraph", "pylines", "django")  # tasks without sentences
 MOST_VIEWS = 50  # images in the gallery
-ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)
 EXAMPLES_AT_ONCE = 32
 
 Order = tuple[int, ...]
@@ -168,19 +166,9 @@ def _generated_trace(
     codec: Codec, example: Example, best: Hypothesis, known_orders: KnownOrders
 ) -> Trace:
     is_reference = list(best.tokens) == codec.tokenizer.target_tokens(example.target)
-    return Trace(
-        target=best.text,
-        tokens=best.tokens,
-        order=best.order,
-        slots=best.slots,
-        kind="generated",
-        source=source_text(example.source),
-        score=best.score,
-        token_scores=best.token_scores,
-        slot_scores=best.slot_scores,
-        reference=example.target,
-        known_orders=(tuple(known_orders(example)) or None) if is_reference else None,
-    )
+    known = (tuple(known_orders(example)) or None) if is_reference else None
+    trace = best.to_trace(source_text(example.source), example.target)
+    return replace(trace, known_orders=known)
 
 
 def run_series(
