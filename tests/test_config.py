@@ -14,6 +14,7 @@ from voi.config import (
     load_table,
     override,
     preset_names,
+    with_pretraining,
 )
 from voi.tables import from_table, parse_value, to_table
 
@@ -264,3 +265,13 @@ def test_baselines_have_the_data_and_decoder_of_their_preset(name):
     assert (baseline.data, baseline.decoder) == (plain.data, plain.decoder)
     (phase,) = baseline.training.phases
     assert (baseline.order.kind, phase.decoder_rate, phase.warmup) == ("l2r", 1e-4, 8000)
+
+
+def test_searched_orders_are_pretrained_in_half_of_the_only_phase():
+    table = {"order": {"kind": "sao"}, "training": {"steps": 101, "num_orders": 1}}
+    first, second = experiment(with_pretraining(table, "l2r")).training.phases
+    assert (first.order, first.steps, first.name) == ("l2r", 50, "pretraining")
+    assert (second.order, second.steps) == ("", 51)
+    table["training"] = {"num_orders": 1, "phases": [{"steps": 3}, {"epochs": 2}]}
+    first, second = experiment(with_pretraining(table, "l2r")).training.phases
+    assert (first.order, first.steps, second.order, second.epochs) == ("l2r", 3, "", 2)

@@ -362,3 +362,17 @@ def test_decoder_loss_is_the_smoothed_mean():
     torch.testing.assert_close(decoder_loss(terms, 0.0), -terms.joint.mean())
     smoothed = 0.8 * terms.tokens.sum(-1) + 0.2 * terms.means.sum(-1) + terms.slots.sum(-1)
     torch.testing.assert_close(decoder_loss(terms, 0.2), -smoothed.mean())
+
+
+@pytest.mark.parametrize("baseline", ["mean", "leave_one_out"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_orders_divided_over_processes_have_one_baseline(baseline, standardize):
+    """Each of two processes has two of four orders and hears of the others' values."""
+    torch.manual_seed(0)
+    joint, potential = torch.randn(2, 4, 3)
+    config = ObjectiveConfig(baseline=baseline, standardize=standardize)
+    whole = advantages(joint, potential, 0.5, config)
+    for own in (slice(0, 2), slice(2, 4)):
+        asked = iter([joint, joint, potential])
+        found = advantages(joint[own], potential[own], 0.5, config, gather=lambda _: next(asked))  # noqa: B023
+        torch.testing.assert_close(found, whole[own])

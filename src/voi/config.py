@@ -328,12 +328,12 @@ def with_pretraining(table: Mapping[str, Any], order: str) -> dict[str, Any]:
     training = result.setdefault("training", {})
     phases = training.get("phases", [{}])
     if len(phases) == 1:
-        half = {
-            name: value / 2 if name == "epochs" else value // 2
-            for name in _EXCLUSIVE
-            if (value := phases[0].get(name, training.get(name)))
-        }
-        phases = [{**phases[0], **half, "name": "pretraining"}, {**phases[0], **half}]
+        only = phases[0]
+        name = "epochs" if only.get("epochs", training.get("epochs")) else "steps"
+        whole = only.get(name, training.get(name, 0))
+        half = whole / 2 if name == "epochs" else whole // 2
+        first, second = {**only, name: half, "name": "pretraining"}, {**only, name: whole - half}
+        phases = [first, second]
     training["phases"] = [{**phases[0], "order": order}, *phases[1:]]
     return result
 

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from small_runs import Quiet, settings_of, tiny_trainer
 from voi import checkpoint, runs
 from voi.errors import CheckpointError, DataError
+from voi.objective import ppo_loss
 from voi.training import TrainingError
 
 
@@ -176,6 +177,27 @@ def test_bfloat16_trains(tmp_path):
     watcher = Quiet()
     assert tiny_trainer(tmp_path / "run", "training.precision=bfloat16", watcher=watcher).run()
     assert all(torch.isfinite(torch.tensor(line.get("loss", 0.0))) for line in watcher.logged)
+
+
+def test_ppo_compares_parameters_and_not_dropout_also_while_sharing(tmp_path, monkeypatch):
+    """With rates of zero every ratio of every inner step is 1."""
+    seen = []
+
+    def recorded(q, orders, gain, old, *rest):
+        seen.append((q.log_prob(orders) - old).abs().max().item())
+        return ppo_loss(q, orders, gain, old, *rest)
+
+    monkeypatch.setattr("voi.training.update.ppo_loss", recorded)
+    settings = ["objective.estimator=ppo", "order.law=plackett-luce", "training.share=true"]
+    settings += ["decoder.dropout=0.3", "training.decoder_rate=0.0", "training.order_rate=0.0"]
+    tiny_trainer(tmp_path / "run", *settings, "training.steps=2").run()
+    assert len(seen) == 6
+    assert max(seen) < 1e-5
+
+
+def test_searched_orders_train(tmp_path):
+    settings = ["order.kind=sao", "order.beam=3", "order.weighting=softmax"]
+    assert tiny_trainer(tmp_path / "run", *settings).run()
 
 
 def test_recomputed_states_change_nothing(tmp_path):
