@@ -9,16 +9,19 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from voi import config, load, runs
+from voi import config, load, plots, runs
 from voi.atomic import write_text
+from voi.bench.cells import Result, Rows, markdown
+from voi.bench.timing import machine
 from voi.data.tasks import make_task
+from voi.evaluation.identity import notes
 from voi.tokens import build_corpus
 from voi.validation import validate
 
@@ -55,6 +58,7 @@ def measured(folder: Path, positions: int, order: str, seed: int) -> dict[str, A
     trainer.run()
     values = test_values(folder)
     values |= {"positions": positions, "order": order, "seed": seed, "steps": STEPS[positions]}
+    values |= {"machine": machine(), **notes()}
     values |= {"seconds": time.monotonic() - wall, "cpu_seconds": time.process_time() - cpu}
     write_text(result, json.dumps(values))
     return values
@@ -76,17 +80,58 @@ def test_values(run: Path) -> dict[str, Any]:
     return {"accuracy": found.accuracy, "distance": found.distance, **found.elbo.per_token}
 
 
-def rows(results: list[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, one per setting."""
-    yield "| positions | order | steps | accuracy by seed | NLD to the best order | CPU s |"
-    yield "|---|---|---|---|---|---|"
-    for key in sorted({(r["positions"], r["order"]) for r in results}):
-        group = [r for r in results if (r["positions"], r["order"]) == key]
-        accuracies = ", ".join(f"{r['accuracy']:.3f}" for r in group)
-        distances = ", ".join(f"{r['distance']:.3f}" for r in group)
-        cpu = statistics.median(r["cpu_seconds"] for r in group)
-        steps = group[0]["steps"]
-        yield f"| {key[0]} | {key[1]} | {steps} | {accuracies} | {distances} | {cpu:.0f} |"
+def rows(results: Sequence[Result]) -> Rows:
+    """Return the table, one row for each setting, its header first; a seed without run is a -."""
+    counted = sorted({result["seed"] for result in results})
+    told = f"seeds {', '.join(map(str, counted))}"
+    table = [["positions", "order", "steps", f"accuracy, {told}", f"NLD, {told}", "CPU s"]]
+    for key, group in settings_of(results).items():
+        by_seed = {result["seed"]: result for result in group}
+        cpu = statistics.median(result["cpu_seconds"] for result in group)
+        values = [
+            ", ".join(f"{by_seed[x][name]:.3f}" if x in by_seed else "-" for x in counted)
+            for name in ("accuracy", "distance")
+        ]
+        table.append([*map(str, key), *values, f"{cpu:.0f}"])
+    return table
+
+
+def settings_of(results: Sequence[Result]) -> dict[tuple[int, str, int], list[Result]]:
+    """Return the runs of each number of positions, order and number of steps."""
+    found: dict[tuple[int, str, int], list[Result]] = {}
+    for result in sorted(results, key=lambda x: (x["positions"], x["order"] != "voi", x["steps"])):
+        key = (result["positions"], result["order"], result["steps"])
+        found.setdefault(key, []).append(result)
+    return found
+
+
+def about(results: Sequence[Result]) -> str:
+    """Return what the table is of, in one sentence."""
+    return (
+        f"Test split of 500 targets, {len(results)} runs: the share that is written right, and the "
+        "normalised Levenshtein distance (NLD) of sampled orders to the best order."
+    )
+
+
+def draw(results: Sequence[Result], folder: Path) -> dict[str, str]:
+    """Draw the accuracies and return what the plot shows, by its file."""
+    title = "Share of test targets that are written right"
+    shares = {
+        f"{order}, {positions} positions, {steps} steps": {
+            f"seed {result['seed']}": result["accuracy"]
+            for result in sorted(group, key=lambda x: x["seed"])
+        }
+        for (positions, order, steps), group in settings_of(results).items()
+    }
+    plots.draw_grid(shares, folder / "chain.svg", title=title)
+    return {"chain.svg": title}
+
+
+def stored(folder: Path) -> list[Result]:
+    """Return the runs of a folder's results.json, each with its seed where cells have it."""
+    path = folder / "results.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return [{**result, "settings": {"seed": result["seed"]}} for result in found]
 
 
 def main() -> None:
@@ -103,8 +148,8 @@ def main() -> None:
         folder = options.out / f"{name}-{count}-{seed}"
         results.append(measured(folder, count, name, seed))
         print(json.dumps(results[-1]), flush=True)
-    write_text(options.out / "results.json", json.dumps(results, indent=1) + "\n")
-    print("\n".join(rows(results)))
+        write_text(options.out / "results.json", json.dumps(results, indent=1) + "\n")
+    print(markdown(rows(results)))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from voi.bench.cells import markdown, matching, measured, spread
+from voi.bench.cells import markdown, matching, measured, read_all, spread
 from voi.errors import ConfigError
 
 
@@ -53,3 +53,15 @@ def test_tables_and_means():
     assert markdown([["a"], ["1"], ["2"]]) == "| a |\n|---|\n| 1 |\n| 2 |\n"
     assert spread([]) == "-"
     assert spread([1.0, 3.0], 0) == "2 (1 to 3)"
+
+
+def test_a_folder_is_read_by_name_and_seed_and_must_be_one_experiment(tmp_path):
+    for seed in (10, 9):
+        settings = {"seed": seed, "experiment": {"steps": 3, "training": {"seed": seed}}}
+        measured(tmp_path, f"b-seed{seed}", settings, dict)
+    measured(tmp_path, "a-seed0", {"seed": 0, "experiment": {"steps": 4}}, dict)
+    assert [cell["name"] for cell in read_all(tmp_path)] == ["a-seed0", "b-seed9", "b-seed10"]
+    measured(tmp_path, "a-seed1", {"seed": 1, "experiment": {"steps": 5}}, dict)
+    with pytest.raises(ConfigError, match=r"mixes two.*a-seed1 .* experiment\.steps = 5, not 4"):
+        read_all(tmp_path)
+    assert read_all(tmp_path / "nothing") == []

@@ -137,23 +137,33 @@ def test_a_stopwatch_keeps_points_up_to_the_checkpoint_and_does_not_count_valida
 def made_up(task, method, seed, accuracy, told):
     values = {"accuracy": accuracy, "log_prob": -0.5, "sampled": 0.25, "written": None}
     times = {"steps_to_95": told, "cpu_seconds_to_95": told and told / 10, "cpu_seconds": 30.0}
-    return {"settings": {"task": task, "method": method, "seed": seed}, **values, **times}
+    settings = {"task": task, "method": method, "seed": seed, "test": {"examples": 500}}
+    return {"settings": settings, **values, **times}
 
 
-def test_the_table_has_means_and_says_how_many_seeds_were_good_enough(tmp_path):
+def test_the_table_has_means_and_says_which_seeds_were_good_enough(tmp_path):
     results = [
         made_up("sorting", "l2r", seed, *x) for seed, x in enumerate([(1.0, 200), (0.5, None)])
     ]
     results += [made_up("chain-6", "known", 0, 1.0, 100)]
-    header, chain, sorting = order_tables.rows(results)
-    assert chain == ["chain-6", "known", "1.000", "-0.500", "0.250", "-", "100", "10", "30"]
-    assert sorting[2] == "0.750 (0.500 to 1.000)"
-    assert sorting[6:8] == ["200, 1 of 2 seeds", "20, 1 of 2 seeds"]
+    header, no_l2r, chain, sorting, _ = order_tables.rows(results)
+    assert chain == ["chain-6", "known", "0", "1.000", "-0.500", "0.250", "-", "100", "10", "30"]
+    assert no_l2r == ["chain-6", "l2r", "none", *7 * "-"]
+    assert sorting[2:4] == ["0, 1", "0.750 (0.500 to 1.000)"]
+    assert sorting[7:9] == ["200, 1 of 2 seeds", "20, 1 of 2 seeds"]
     assert len(header) == len(chain)
     order_tables.write(results, tmp_path)
-    assert "| chain-6 | known | 1.000 |" in (tmp_path / "orders.md").read_text()
+    assert "| chain-6 | known | 0 | 1.000 |" in (tmp_path / "orders.md").read_text()
     assert json.loads((tmp_path / "orders.json").read_text()) == results
     assert "75" in (tmp_path / "orders.svg").read_text()
+
+
+def test_the_headline_has_a_few_methods_and_the_distance_of_the_learned_order():
+    results = [made_up("sorting", "voi-gumbel-matching", 0, 0.75, None)]
+    results += [made_up("sorting", "tree", 0, 0.5, None), made_up("chain-6", "l2r", 0, 1.0, 9)]
+    header, *body = order_tables.headline(results)
+    assert header[1:] == ["`l2r`", "`voi-gumbel-matching`", "NLD of the learned order"]
+    assert body == [["chain-6", "1.000", "-", "-"], ["sorting", "-", "0.750", "0.250"]]
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

@@ -12,7 +12,7 @@ from voi.analysis.reference import common_order
 from voi.bench import recovery
 from voi.bench.frozen import SCENES, DecoderSize, frozen_decoder, num_written
 from voi.bench.recovery import LAWS, NUM_ORDERS, POSITIONS, QUICK, Recipe, recipes, recover
-from voi.bench.recovery_tables import num_orders_rows, position_rows, variant_rows
+from voi.bench.recovery_tables import headline, num_orders_rows, position_rows, variant_rows
 from voi.distributions import Delta
 from voi.errors import ConfigError, DataError
 from voi.training import TrainingError
@@ -150,14 +150,18 @@ def test_tables_have_the_papers_figures_beside_ours():
         made_up("gumbel-matching.xl.k4.ppo", 0, 0.4),
     ]
     first = {tuple(row[:2]): row[2:] for row in position_rows(results)}
-    ours = ["0.200 (0.100 to 0.300)", "0.100 (0.050 to 0.150)", "7 (7 to 7)"]
+    ours = ["0.200 (0.100 to 0.300)", "0.100 (0.050 to 0.150)", "7 (7 to 7)", "0, 1"]
     assert first["xl", "gumbel-matching"] == ["0.25", *ours]
-    assert first["sinusoid", "plackett-luce"] == ["0.62", "0.200", "0.100", "7"]
-    assert first["relative", "matrix-plackett-luce"] == ["-", "-", "-", "-"]
+    assert first["sinusoid", "plackett-luce"] == ["0.62", "0.200", "0.100", "7", "0"]
+    assert first["relative", "matrix-plackett-luce"] == ["-", "-", "-", "-", "none"]
     assert [row[:2] for row in num_orders_rows(results)[1:]] == [
         ["2", "0.31"], ["3", "0.28"], ["4", "0.25"], ["10", "0.21"], ["20", "0.21"]
     ]  # fmt: skip
-    assert [row[0] for row in variant_rows(results)] == ["change", "none", "ppo"]
+    assert [row[0] for row in headline(results)] == ["encoding", "xl", "xl", "xl"]
+    changes = {row[0]: row[1:] for row in variant_rows(results)}
+    assert changes["ppo"] == ["-2.0", "-1.0", "0.400", "0.200", "7", "0"]
+    assert changes["paper"] == [*5 * "-", "none"]
+    assert len(changes) == 1 + 8
 
 
 def test_the_command_writes_tables_and_plots(folder, frozen, monkeypatch, capsys):

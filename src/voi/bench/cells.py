@@ -96,6 +96,43 @@ def markdown(rows: Rows) -> str:
     return "\n".join(lines) + "\n"
 
 
+def read_all(folder: Path) -> list[Result]:
+    """Return the cells of a folder, by name and seed.
+
+    Cells that differ in their seed alone must agree in all other settings: an error names them.
+    """
+    found = sorted((read(path) for path in folder.glob("*.json")), key=_place)
+    first: dict[str, Result] = {}
+    for cell in found:
+        other = first.setdefault(_place(cell)[0], cell)
+        old, new = (_without_seeds(each["settings"]) for each in (other, cell))
+        if old != new:
+            raise ConfigError(
+                f"{folder} mixes two experiments: {cell['name']} was measured with "
+                f"{_differing(new, old)}"
+            )
+    return found
+
+
+def _place(cell: Result) -> tuple[str, int]:
+    """Return the name without its seed, and the seed."""
+    return cell["name"].rpartition("-seed")[0], cell["settings"]["seed"]
+
+
+def _without_seeds(settings: Mapping[str, Any]) -> dict[str, Any]:
+    values = _flat(settings)
+    return {key: value for key, value in values.items() if key.split(".")[-1] != "seed"}
+
+
+def seeds(found: Sequence[Result]) -> str:
+    """Return the seeds of some cells, as a table shows them.
+
+    >>> seeds([{"settings": {"seed": 1}}, {"settings": {"seed": 0}}]), seeds([])
+    ('0, 1', 'none')
+    """
+    return ", ".join(map(str, sorted({each["settings"]["seed"] for each in found}))) or "none"
+
+
 def spread(values: Sequence[float], digits: int = 3) -> str:
     """Return the mean of some seeds, and their range where there are several.
 

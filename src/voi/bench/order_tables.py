@@ -6,28 +6,73 @@ from pathlib import Path
 
 from voi import plots
 from voi.atomic import write_text
-from voi.bench.cells import Result, Rows, markdown, spread
+from voi.bench.cells import Result, Rows, markdown, seeds, spread
 from voi.bench.orders import METHODS, TASKS
 
 HEADER = [
-    "task", "method", "accuracy", "log p per token", "NLD sampled", "NLD written", "steps to 95 %",
-    "CPU s to 95 %", "CPU s",
+    "task", "method", "seeds", "accuracy", "log p per token", "NLD sampled", "NLD written",
+    "steps to 95 %", "CPU s to 95 %", "CPU s",
 ]  # fmt: skip
+LEARNED = "voi-gumbel-matching"  # with the law of the presets
+HEADLINE = ("l2r", "random", "sao", LEARNED, "known")
 _DIGITS = {"accuracy": 3, "log_prob": 3, "sampled": 3, "written": 3}
 _TOLD = {"steps_to_95": 0, "cpu_seconds_to_95": 0}
 
 
 def rows(results: Sequence[Result]) -> Rows:
-    """Return the table, one row for each task and method, its header first."""
+    """Return the table, one row for each task with each method, its header first.
+
+    Tasks and methods without any cell are left out; one that others of its row or column have is
+    there, without seeds.
+    """
     table = [HEADER]
-    for task in TASKS:
-        for method in METHODS:
+    for task in _tasks(results):
+        for method in _methods(results):
             found = _of(results, task, method)
-            if found:
-                row = [spread(_values(found, name), digits) for name, digits in _DIGITS.items()]
-                row += [_told(found, name) for name in _TOLD]
-                table.append([task, method, *row, spread(_values(found, "cpu_seconds"), 0)])
+            row = [spread(_values(found, name), digits) for name, digits in _DIGITS.items()]
+            row += [_told(found, name) for name in _TOLD]
+            row += [spread(_values(found, "cpu_seconds"), 0)]
+            table.append([task, method, seeds(found), *row])
     return table
+
+
+def tables(results: Sequence[Result]) -> dict[str, Rows]:
+    """Return the one table by its title."""
+    return {"Tasks and methods": rows(results)}
+
+
+def headline(results: Sequence[Result]) -> Rows:
+    """Return accuracies of a few methods by task, and how near the learned order comes."""
+    methods = [method for method in HEADLINE if method in _methods(results)]
+    table = [["task", *(f"`{method}`" for method in methods), "NLD of the learned order"]]
+    for task in _tasks(results):
+        means = [_mean(_values(_of(results, task, method), "accuracy")) for method in methods]
+        distances = _values(_of(results, task, LEARNED), "sampled")
+        table.append([task, *means, _mean(distances)])
+    return table
+
+
+def about(results: Sequence[Result]) -> str:
+    """Return what the table is of, in one sentence."""
+    sizes = sorted({result["settings"]["test"]["examples"] for result in results})
+    return (
+        f"Accuracy and distance (NLD) to the best order on {' or '.join(map(str, sizes))} targets "
+        f"of the test split, weights of the last step, mean (and range) of seeds {seeds(results)}."
+    )
+
+
+def _tasks(results: Sequence[Result]) -> list[str]:
+    met = {result["settings"]["task"] for result in results}
+    return [task for task in TASKS if task in met]
+
+
+def _methods(results: Sequence[Result]) -> list[str]:
+    met = {result["settings"]["method"] for result in results}
+    return [method for method in METHODS if method in met]
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.3f}" if values else "-"
 
 
 def _of(results: Sequence[Result], task: str, method: str) -> list[Result]:
@@ -51,19 +96,20 @@ def write(results: Sequence[Result], folder: Path) -> None:
     """Write orders.json, orders.md and orders.svg."""
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "orders.json", json.dumps(list(results), indent=1) + "\n")
-    num_seeds = len({result["settings"]["seed"] for result in results})
-    about = f"Test split, weights of the last step, {num_seeds} seeds.\n\n"
-    write_text(folder / "orders.md", about + markdown(rows(results)))
+    write_text(folder / "orders.md", f"{about(results)}\n\n{markdown(rows(results))}")
+    draw(results, folder)
+
+
+def draw(results: Sequence[Result], folder: Path) -> dict[str, str]:
+    """Draw the accuracies and return what the plot shows, by its file."""
     accuracies = {
         task: {
             method: sum(values) / len(values)
             for method in METHODS
             if (values := _values(_of(results, task, method), "accuracy"))
         }
-        for task in TASKS
+        for task in _tasks(results)
     }
-    plots.draw_grid(
-        {task: row for task, row in accuracies.items() if row},
-        folder / "orders.svg",
-        title="Share of test targets that are written right, mean over seeds",
-    )
+    title = "Share of test targets that are written right, mean over seeds"
+    plots.draw_grid(accuracies, folder / "orders.svg", title=title)
+    return {"orders.svg": title}

@@ -4,12 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from voi import plots
 from voi.atomic import write_text
-from voi.bench.cells import Result, Rows, markdown, spread
-from voi.bench.recovery import LAWS, NUM_ORDERS, POSITIONS
+from voi.bench.cells import Result, Rows, markdown, seeds, spread
+from voi.bench.curves import seed_curve
+from voi.bench.recovery import LAWS, NUM_ORDERS, POSITIONS, recipes
 from voi.plots import Curve
 
 PAPER_POSITIONS: Mapping[tuple[str, str], float] = {  # the paper's table by encoding and law
@@ -27,54 +26,62 @@ BASE = "gumbel-matching.xl.k4"
 
 
 def by_cell(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """Return the seeds of every cell, in the order they came in."""
-    found: dict[str, list[Result]] = {}
+    """Return the seeds of every cell that has any, in the order of the recipes."""
+    found: dict[str, list[Result]] = {name: [] for name in recipes()}
     for result in results:
         found.setdefault(result["settings"]["cell"], []).append(result)
-    return found
+    return {name: results for name, results in found.items() if results}
 
 
 def position_rows(results: Sequence[Result]) -> Rows:
     """Return the first table: position encodings against laws."""
-    cells, table = by_cell(results), [["encoding", "law", "paper", "sampled", "mode", "CPU s"]]
+    cells, table = by_cell(results), [["encoding", "law", *_HEADER]]
     for positions in POSITIONS:
         for law in LAWS:
             paper = PAPER_POSITIONS.get((law, positions))
             found = cells.get(f"{law}.{positions}.k4", [])
             said = "-" if paper is None else f"{paper:.2f}"
-            table.append([positions, law, said, *_distances(found), _cpu(found)])
+            table.append([positions, law, said, *_figures(found)])
     return table
 
 
 def num_orders_rows(results: Sequence[Result]) -> Rows:
     """Return the second table: how many orders are sampled."""
-    cells, table = by_cell(results), [["K", "paper", "sampled", "mode", "CPU s"]]
+    cells, table = by_cell(results), [["K", *_HEADER]]
     for k in NUM_ORDERS:
         found = cells.get(f"gumbel-matching.xl.k{k}", [])
-        table.append([str(k), f"{PAPER_NUM_ORDERS[k]:.2f}", *_distances(found), _cpu(found)])
+        table.append([str(k), f"{PAPER_NUM_ORDERS[k]:.2f}", *_figures(found)])
     return table
 
 
 def variant_rows(results: Sequence[Result]) -> Rows:
     """Return the further rows: one choice of the recipe changed."""
-    table = [["change", "sampled", "mode", "reward of the mode", "of the common order", "CPU s"]]
-    for name, found in by_cell(results).items():
+    rewarded = ["reward of the mode", "of the common order"]
+    cells, table = by_cell(results), [["change", *rewarded, *_HEADER[1:]]]
+    for name in recipes():
         if name == BASE or name.startswith(f"{BASE}."):
+            found = cells.get(name, [])
             rewards = [
                 spread([result[key] for result in found], 1)
                 for key in ("mode_reward", "common_reward")
             ]
             change = name.removeprefix(BASE).removeprefix(".") or "none"
-            table.append([change, *_distances(found), *rewards, _cpu(found)])
+            table.append([change, *rewards, *_figures(found)])
     return table
 
 
-def _distances(found: Sequence[Result]) -> list[str]:
-    return [spread([result[name] for result in found]) for name in ("sampled", "mode")]
+_HEADER = ["paper", "sampled", "mode", "CPU s", "seeds"]
 
 
-def _cpu(found: Sequence[Result]) -> str:
-    return spread([result["cpu_seconds"] for result in found], 0)
+def _figures(found: Sequence[Result]) -> list[str]:
+    distances = [spread([result[name] for result in found]) for name in ("sampled", "mode")]
+    return [*distances, spread([result["cpu_seconds"] for result in found], 0), seeds(found)]
+
+
+def headline(results: Sequence[Result]) -> Rows:
+    """Return the rows of the encoding that suits best: the laws, and the paper beside them."""
+    header, *body = position_rows(results)
+    return [header, *(row for row in body if row[0] == "xl")]
 
 
 def tables(results: Sequence[Result]) -> dict[str, Rows]:
@@ -86,26 +93,36 @@ def tables(results: Sequence[Result]) -> dict[str, Rows]:
     }
 
 
+def about(results: Sequence[Result]) -> str:
+    """Return what the tables are of, in one sentence."""
+    settings = results[0]["settings"]
+    decoder = settings["decoder"]
+    return (
+        f"Normalised Levenshtein distance to the common order after {settings['steps']:,} steps, "
+        f"{decoder['batch_size']} captions of {decoder['captions'] or 'scenes'}, mean (and range) "
+        f"of seeds {seeds(results)}."
+    )
+
+
 def write(results: Sequence[Result], folder: Path) -> None:
     """Write recovery.json, recovery.md and a plot of curves for each table."""
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "recovery.json", json.dumps(list(results), indent=1) + "\n")
-    settings = results[0]["settings"]
-    lines = [
-        f"Normalised Levenshtein distance to the common order after {settings['steps']:,} steps, "
-        f"{settings['decoder']['batch_size']} captions of "
-        f"{settings['decoder']['captions'] or 'scenes'}, "
-        f"{len({result['settings']['seed'] for result in results})} seeds.\n"
-    ]
+    lines = [f"{about(results)}\n"]
     lines += [f"## {title}\n\n{markdown(rows)}" for title, rows in tables(results).items()]
     write_text(folder / "recovery.md", "\n".join(lines))
-    for name, cells in _plotted(by_cell(results)).items():
-        plots.draw_curves(
-            cells,
-            folder / f"recovery-{name}.svg",
-            xlabel="steps of the generator",
-            ylabel="NLD of sampled orders to the order taught",
-        )
+    draw(results, folder)
+
+
+def draw(results: Sequence[Result], folder: Path) -> dict[str, str]:
+    """Draw the curves of each table and return what the plots show, by file."""
+    drawn = {}
+    for name, curves in _plotted(by_cell(results)).items():
+        file = f"recovery-{name}.svg"
+        ylabel = "NLD of sampled orders to the order taught"
+        plots.draw_curves(curves, folder / file, xlabel="steps of the generator", ylabel=ylabel)
+        drawn[file] = f"Distance while the generators learn: {name}"
+    return drawn
 
 
 def _plotted(cells: Mapping[str, list[Result]]) -> dict[str, dict[str, Curve]]:
@@ -114,7 +131,7 @@ def _plotted(cells: Mapping[str, list[Result]]) -> dict[str, dict[str, Curve]]:
     for name, found in cells.items():
         law, positions, rest = name.split(".", 2)
         k, _, change = rest.partition(".")
-        curve = _curve(found)
+        curve = seed_curve(found, "sampled")
         if change or name == BASE:
             groups["recipes"][change or "none changed"] = curve
         if not change and k == "k4":
@@ -122,12 +139,3 @@ def _plotted(cells: Mapping[str, list[Result]]) -> dict[str, dict[str, Curve]]:
         if not change and (law, positions) == ("gumbel-matching", "xl"):
             groups["orders"][f"K = {k.removeprefix('k')}"] = curve
     return {name: curves for name, curves in groups.items() if curves}
-
-
-def _curve(found: Sequence[Result]) -> Curve:
-    """Return the mean curve of the seeds, with their range where there are several."""
-    steps = [point["step"] for point in found[0]["curve"]]
-    values = np.array([[point["sampled"] for point in result["curve"]] for result in found])
-    if len(found) == 1:
-        return steps, values[0], None, None
-    return steps, values.mean(0), values.min(0), values.max(0)

@@ -1,0 +1,220 @@
+"""Write what was measured into docs/results/ and README.md, from the cells stored there.
+
+    python benchmarks/pages.py                               # write all pages again
+    python benchmarks/pages.py orders=runs/orders            # first take the cells of a run over
+    python benchmarks/pages.py recovery-coco=runs/recovery   # a second experiment of one kind
+
+A folder docs/results/NAME holds the cells of one experiment; NAME up to its first hyphen says which
+one. Only what stands between a line `<!-- made by benchmarks/pages.py: NAME -->` and the next line
+`<!-- end -->` is replaced; all else on a page is written by hand and stays.
+"""
+
+import argparse
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import chain
+from voi.atomic import write_text
+from voi.bench import order_tables, recovery_tables
+from voi.bench.cells import Result, Rows, markdown, read_all, seeds
+from voi.errors import ConfigError
+
+ROOT = Path(__file__).parents[1]
+NOTHING = "Not measured yet.\n"
+BLOCK = re.compile(
+    r"(?<=^<!-- made by benchmarks/pages\.py: )(?P<name>[\w-]+) -->\n.*?(?=^<!-- end -->$)",
+    re.MULTILINE | re.DOTALL,
+)
+Results = Sequence[Result]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the cells of one sort of experiment are read and shown."""
+
+    title: str
+    command: str  # what fills an empty folder
+    about: Callable[[Results], str]
+    tables: Callable[[Results], Mapping[str, Rows]]
+    headline: Callable[[Results], Rows]
+    draw: Callable[[Results, Path], Mapping[str, str]]  # into a folder: captions by file
+    read: Callable[[Path], Results] = lambda folder: read_all(folder / "cells")
+
+
+def _kind(title: str, command: str, module: object) -> Kind:
+    names = ("about", "tables", "headline", "draw")
+    return Kind(title, command, *(getattr(module, name) for name in names))
+
+
+KINDS: Mapping[str, Kind] = {
+    "chain": Kind(
+        "The known order of `chain`",
+        "python benchmarks/chain.py --out runs/bench-chain",
+        chain.about,
+        lambda results: {"By seed": chain.rows(results)},
+        chain.rows,
+        chain.draw,
+        chain.stored,
+    ),
+    "orders": _kind("OrderBench", "voi bench orders --out runs/orders", order_tables),
+    "recovery": _kind(
+        "Recovery of a taught order", "voi bench recovery --out runs/recovery", recovery_tables
+    ),
+}
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind of experiment that a folder of this name holds."""
+    kind = KINDS.get(name.partition("-")[0])
+    if kind is None:
+        raise ConfigError(f"docs/results/{name}: a name starts with one of {', '.join(KINDS)}")
+    return kind
+
+
+def filled(text: str, blocks: Mapping[str, str]) -> str:
+    """Return a page with its blocks made again, each by its name."""
+    names = [found["name"] for found in BLOCK.finditer(text)]
+    if text.count("<!-- made by") != len(names):
+        raise ConfigError("a line <!-- made by benchmarks/pages.py: NAME --> has no <!-- end -->")
+    for name in names:
+        if name not in blocks:
+            raise ConfigError(f"a page shows {name}, known are {', '.join(blocks)}")
+    return BLOCK.sub(lambda found: f"{found['name']} -->\n\n{blocks[found['name']]}\n", text)
+
+
+def origin(results: Results) -> str:
+    """Return where cells come from: how many, machines, commits."""
+    machines = {str(each.get("machine", "unknown")) for each in results}
+    loads = [float(text.rpartition(", load ")[2]) for text in machines if ", load " in text]
+    plain = sorted({text.rpartition(", load ")[0] or text for text in machines})
+    busy = f", load {min(loads):.1f} to {max(loads):.1f}" if loads else ""
+    return f"{len(results)} cells, {commits(results)}. Machine: {'; '.join(plain)}{busy}.\n"
+
+
+def commits(results: Results) -> str:
+    """Return the commits that cells were measured with.
+
+    >>> commits([{"commit": "b"}, {"commit": "a"}, {}])
+    'commits a, b, unknown'
+    """
+    found = sorted({str(each.get("commit", "unknown")) for each in results})
+    return f"commit{'s' if len(found) > 1 else ''} {', '.join(found)}"
+
+
+def page_block(kind: Kind, results: Results, folder: Path) -> str:
+    """Return the made part of an experiment's page; its plots are drawn into a folder."""
+    if not results:
+        return NOTHING
+    parts = [f"{kind.about(results)}\n", origin(results)]
+    parts += [f"## {title}\n\n{markdown(rows)}" for title, rows in kind.tables(results).items()]
+    parts += [f"![{said}]({file})\n" for file, said in kind.draw(results, folder).items()]
+    return "\n".join(parts)
+
+
+def headline_block(name: str, page: str, results: Results) -> str:
+    """Return the made part of the README about one experiment; its page names the command."""
+    kind = kind_of(name)
+    link = f"[{title_of(page)}](docs/results/{name}/index.md)"
+    if not results:
+        return f"{link}: not measured yet.\n"
+    about = f"{link} (`{command_on(page)}`, {commits(results)}). {kind.about(results)}\n"
+    return f"{about}\n{markdown(kind.headline(results))}"
+
+
+def command_on(page: str) -> str:
+    """Return the first line of the first block of code, without its comment."""
+    code = re.search(r"^```\w*\n(.+)$", page, re.MULTILINE)
+    if code is None:
+        raise ConfigError("a page of results names its command in a block of code")
+    return code[1].partition(" #")[0].strip()
+
+
+def title_of(page: str) -> str:
+    """Return the first heading.
+
+    >>> title_of("# A page\\n\\ntext")
+    'A page'
+    """
+    return page.partition("\n")[0].removeprefix("# ")
+
+
+def list_block(found: Mapping[str, Results], titles: Mapping[str, str]) -> str:
+    """Return the list of all experiments."""
+    table = [["experiment", "cells", "seeds"]]
+    for name, results in found.items():
+        count = str(len(results)) if results else "not measured yet"
+        told = seeds(results) if results else "-"
+        table.append([f"[{titles[name]}]({name}/index.md)", count, told])
+    return markdown(table)
+
+
+def empty_page(name: str) -> str:
+    """Return the page of an experiment nobody has written about yet."""
+    kind = kind_of(name)
+    block = f"<!-- made by benchmarks/pages.py: {name} -->\n<!-- end -->"
+    return f"# {kind.title}\n\n```\n{kind.command}\n```\n\n{block}\n\n## Findings\n\nNone yet.\n"
+
+
+def made(root: Path, plots: Path) -> dict[Path, str]:
+    """Return all pages by path; plots are drawn into plots/NAME."""
+    folder = root / "docs" / "results"
+    names = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    found = {name: kind_of(name).read(folder / name) for name in names}
+    pages = {}
+    for name, results in found.items():
+        (plots / name).mkdir(parents=True, exist_ok=True)
+        block = page_block(kind_of(name), results, plots / name)
+        path = folder / name / "index.md"
+        old = path.read_text(encoding="utf-8") if path.is_file() else empty_page(name)
+        pages[name] = filled(old, {name: block})
+    blocks = {name: headline_block(name, page, found[name]) for name, page in pages.items()}
+    titles = {name: title_of(page) for name, page in pages.items()}
+    blocks["experiments"] = list_block(found, titles)
+    written = {folder / name / "index.md": page for name, page in pages.items()}
+    for path in (folder / "index.md", root / "README.md"):
+        written[path] = filled(path.read_text(encoding="utf-8"), blocks)
+    return written
+
+
+def take(root: Path, name: str, run: Path) -> None:
+    """Copy the cells of a run, or the results of benchmarks/chain.py, to where pages read them."""
+    kind_of(name)
+    folder = root / "docs" / "results" / name
+    sources = sorted((run / "cells").glob("*.json")) or [run / "results.json"]
+    target = folder / "cells" if sources[0].parent.name == "cells" else folder
+    target.mkdir(parents=True, exist_ok=True)
+    for source in sources:
+        text = source.read_text(encoding="utf-8")
+        text = re.sub(r'"/[^"\n]*?([^/"\n]+)"', r'"\1"', text)  # no paths of this machine
+        write_text(target / source.name, text)
+
+
+def write(root: Path) -> list[Path]:
+    """Write pages and plots, and return the pages that have changed."""
+    with tempfile.TemporaryDirectory() as drawn:
+        pages = made(root, Path(drawn))
+        for plot in Path(drawn).glob("*/*.svg"):
+            shutil.copy(plot, root / "docs" / "results" / plot.parent.name / plot.name)
+    old = {path: path.read_text(encoding="utf-8") for path in pages if path.is_file()}
+    changed = [path for path, text in pages.items() if old.get(path) != text]
+    for path in changed:
+        write_text(path, pages[path])
+    return changed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("taken", nargs="*", metavar="NAME=RUN", help="cells to take over first")
+    for taken in parser.parse_args().taken:
+        name, _, run = taken.partition("=")
+        take(ROOT, name, Path(run))
+    for path in write(ROOT):
+        print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
