@@ -44,7 +44,7 @@ def measure(experiment: Experiment, is_known: bool, run: Path, size: TestSize) -
     """
     prepared = runs.prepare(experiment)
     watch = Stopwatch(run / "curve.json")
-    trainer = _trainer(prepared, run, watch)
+    trainer = trainer_of(prepared, run, watch)
     if is_known:
         trainer.networks.orders = KnownOrder(prepared.task, prepared.codec)
     watch.attach(trainer)
@@ -62,7 +62,8 @@ def measure(experiment: Experiment, is_known: bool, run: Path, size: TestSize) -
     }
 
 
-def _trainer(prepared: Prepared, run: Path, watch: Stopwatch) -> Trainer:
+def trainer_of(prepared: Prepared, run: Path, watch: Stopwatch) -> Trainer:
+    """Return the trainer of a cell, standing where its run was stopped if it was."""
     if (run / "last.json").is_file():
         return runs.resume(run, watch)
     if run.exists():  # stopped before the first checkpoint

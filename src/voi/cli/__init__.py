@@ -12,6 +12,7 @@ _INTERRUPTED = 130
 def main() -> None:
     """Run a command; what a user can mend is one line on stderr and exit code 2."""
     import voi.cli.bench
+    import voi.cli.bench_django
     import voi.cli.bench_orders
     import voi.cli.bench_recovery
     import voi.cli.data

@@ -1,0 +1,179 @@
+"""One cell of the comparison on Django: an order is trained, then tested."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from voi import checkpoint, runs
+from voi.analysis import kendall_tau, normalized_levenshtein, padded, read_traces
+from voi.batch import collate, make_batches
+from voi.bench.order_cell import trainer_of
+from voi.bench.stopwatch import Stopwatch
+from voi.config import Experiment
+from voi.data.tasks import make_task
+from voi.evaluation import Settings, System, default_metrics, evaluate, score_outputs
+from voi.evaluation.likelihoods import PerToken
+from voi.evaluation.run import HYPOTHESES
+from voi.model import ANY_LENGTH, Model
+from voi.objective import elbo
+from voi.orders import make_orders
+from voi.tokens import build_corpus
+
+SAMPLES = 4  # orders of each target whose parts and distances are measured
+_LIKELIHOODS = ("log_p_bound", "elbo")  # those that every target has
+
+
+def measure(
+    experiment: Experiment, run: Path, test: Settings, is_seen: Sequence[bool]
+) -> dict[str, Any]:
+    """Return what a run finds on the test split; an unfinished run is gone on with.
+
+    The weights of the last step are tested, none are chosen by validation.
+    """
+    prepared = runs.prepare(experiment)
+    watch = Stopwatch(run / "curve.json")
+    trainer = trainer_of(prepared, run, watch)
+    watch.attach(trainer)
+    if not trainer.run():
+        raise KeyboardInterrupt
+    seconds = watch.seconds
+    systems = by_seen(tested(run, "", test), is_seen)
+    return {
+        "scores": {name: _scores(system) for name, system in systems.items()},
+        "log_prob": {name: _log_probs(system) for name, system in systems.items()},
+        "num_examples": {name: len(_rows(system)) for name, system in systems.items()},
+        **order_values(_last(run), test),
+        "written": _written(_folder(run, test) / HYPOTHESES),
+        "steps": trainer.total,
+        "cpu_seconds": seconds,
+        "curve": watch.points,
+    }
+
+
+def _last(run: Path) -> Model:
+    folder = checkpoint.pointed(run, "last")
+    assert folder is not None, "a finished run has a last checkpoint"
+    return Model(checkpoint.load(folder))
+
+
+def _folder(run: Path, test: Settings) -> Path:
+    return run / "evaluation" / test.folder_name(_last(run))
+
+
+def tested(run: Path, name: str, test: Settings) -> System:
+    """Return the scored test split of a finished run; what was tested before is read."""
+    return evaluate(_last(run), name, _folder(run, test), test)
+
+
+def by_seen(system: System, is_seen: Sequence[bool]) -> dict[str, System]:
+    """Return a system on all test pairs, on those that stand in train as well, and on the others.
+
+    A part without any pair is left out.
+    """
+    numbers = range(len(_rows(system)))
+    parts = {
+        "seen": [i for i in numbers if is_seen[i]],
+        "unseen": [i for i in numbers if not is_seen[i]],
+    }
+    return {"all": system, **{name: _part(system, rows) for name, rows in parts.items() if rows}}
+
+
+def _rows(system: System) -> Sequence[str]:
+    assert system.outputs is not None, "code has metrics, so it is decoded"
+    return system.outputs.hypotheses
+
+
+def _part(system: System, rows: Sequence[int]) -> System:
+    outputs = system.outputs
+    assert outputs is not None
+    chosen: dict[str, Any] = {
+        name: None if (values := getattr(outputs, name)) is None else tuple(values[i] for i in rows)
+        for name in ("hypotheses", "references", "published")
+    }
+    part = dataclasses.replace(outputs, **chosen)
+    scores = score_outputs(part, default_metrics(part))
+    found = [one for one in system.likelihoods if one.name in _LIKELIHOODS]
+    return System(system.name, part, scores, tuple(_likelihoods(one, rows) for one in found))
+
+
+def _likelihoods(found: PerToken, rows: Sequence[int]) -> PerToken:
+    """Return the likelihoods of some targets, as far as they were computed."""
+    known = [i for i in rows if i < len(found.values)]
+    values = tuple(found.values[i] for i in known)
+    tokens = tuple(found.num_tokens[i] for i in known)
+    return dataclasses.replace(found, values=values, num_tokens=tokens, standard_error=None)
+
+
+def _scores(system: System) -> dict[str, float | None]:
+    return {score.name: score.value for score in system.scores}
+
+
+def _log_probs(system: System) -> dict[str, float | None]:
+    return {one.name: one.value for one in system.likelihoods if one.name in _LIKELIHOODS}
+
+
+@torch.no_grad()
+def order_values(model: Model, test: Settings) -> dict[str, Any]:
+    """Return the parts of the ELBO per token, and how near q(z | x, y) is to two fixed orders."""
+    data, networks = model.experiment.data, model.networks
+    examples = make_task(data.task, data.options).split(test.split)
+    examples = runs.first(examples, test.limit or len(examples))
+    corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
+    counts = torch.tensor(model.codec.vocabulary.counts)
+    common = make_orders("common", model.experiment.order, counts, networks.decoder)
+    parts, found = [], _Distances()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, 64, 2048):
+            batch = collate(corpus, rows)
+            source = networks.decoder.encode(batch)
+            q = networks.orders(batch, source)
+            orders = q.sample(torch.Size([SAMPLES]))
+            terms = networks.decoder.step_log_probs(batch, orders, source)
+            parts.append(elbo(q, orders, terms, batch.lengths))
+            found.add(orders, q.mode, common(batch).mode, batch.lengths)
+    return {"parts": sum(parts[1:], parts[0]).per_token, "orders": found.means()}
+
+
+class _Distances:
+    """Distances of sampled and likeliest orders to left to right and to common words first."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[float]] = {}
+
+    def add(
+        self,
+        sampled: Int[Tensor, "K batch n"],
+        mode: Int[Tensor, "batch n"],
+        common: Int[Tensor, "batch n"],
+        lengths: Int[Tensor, " batch"],
+    ) -> None:
+        reading = torch.arange(mode.shape[1])
+        for kind, orders in (("sampled", sampled), ("mode", mode)):
+            sizes = lengths.expand(orders.shape[:-1])
+            for name, fixed in (("l2r", reading), ("common", common)):
+                for metric, distance in _METRICS.items():
+                    values = np.asarray(distance(orders, fixed, sizes)).ravel().tolist()
+                    self.values.setdefault(f"{kind} {name} {metric}", []).extend(values)
+
+    def means(self) -> dict[str, float]:
+        return {name: float(np.mean(values)) for name, values in self.values.items()}
+
+
+_METRICS = {"nld": normalized_levenshtein, "tau": kendall_tau}
+
+
+def _written(path: Path) -> Mapping[str, float]:
+    """Return how near the orders that beam search wrote in are to left to right."""
+    orders = padded([trace.order for trace in read_traces(path)])
+    reading = np.arange(orders.orders.shape[1])
+    return {
+        f"l2r {metric}": float(np.mean(distance(orders.orders, reading, orders.lengths)))
+        for metric, distance in _METRICS.items()
+    }

@@ -1,0 +1,84 @@
+"""`voi bench django`: orders of generation on lines of code, under one budget."""
+
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+
+from voi.bench import django as django_bench
+from voi.bench import django_tables
+from voi.bench.django import DjangoSize
+from voi.bench.timing import machine
+from voi.cli.bench import bench
+from voi.cli.bench_recovery import print_table
+from voi.errors import ConfigError
+from voi.evaluation import Settings
+
+QUICK = DjangoSize(1.0, 100, 100, Settings(limit=300, likelihood_limit=50))
+
+
+@bench.command()
+def django(
+    data: Annotated[
+        Path, typer.Option(help="Folder with train, dev and test, as .src and .tgt.")
+    ] = Path("data/django"),
+    methods: Annotated[
+        str, typer.Option(help="Which orders, patterns with commas between: voi-*,l2r")
+    ] = "",
+    seeds: Annotated[int, typer.Option(help="Runs per order, seeds 0, 1, ...")] = 1,
+    epochs: Annotated[
+        float, typer.Option(help="Of all phases together; 0: 20, or 1 with --quick.")
+    ] = 0.0,
+    likelihoods: Annotated[
+        int, typer.Option(help="Test pairs whose log p(y | x) is bounded; 0: 300, quick 50.")
+    ] = 0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two orders, one epoch: about ten minutes.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one field of all experiments."),
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Threads of torch.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for runs, cells, tables and plots.")] = Path(
+        "runs/bench-django"
+    ),
+) -> None:
+    """Train every order of generation on Django with the same decoder, data and updates.
+
+    Cells that are in the folder already are read, not repeated; a run that was stopped goes on.
+
+    Example: voi bench django --data data/django --methods 'l2r,voi-*' --out runs/django
+    """
+    if seeds < 1 or epochs < 0:
+        raise ConfigError(f"--seeds must be at least 1, --epochs positive, got {seeds}, {epochs}")
+    torch.set_num_threads(threads)
+    console = Console(soft_wrap=True)
+    console.print(machine(), highlight=False)
+    pairs = django_bench.read_pairs(data)
+    size = _size(quick, epochs, likelihoods, tuple(settings or ()))
+    results = django_bench.run(
+        out,
+        pairs,
+        size,
+        seeds=range(seeds),
+        methods=methods or (django_bench.QUICK_METHODS if quick else ""),
+        said=lambda text: console.print(text, highlight=False),
+    )
+    compared = django_tables.compared(results, out, size.test, pairs.is_seen)
+    django_tables.write(results, compared, out)
+    for title, rows in django_tables.tables(results).items():
+        print_table(title, rows, console)
+    console.print(f"written to {out}")
+
+
+def _size(quick: bool, epochs: float, likelihoods: int, settings: tuple[str, ...]) -> DjangoSize:
+    base = QUICK if quick else DjangoSize()
+    test = Settings(
+        limit=base.test.limit, likelihood_limit=likelihoods or base.test.likelihood_limit
+    )
+    return DjangoSize(
+        epochs or base.epochs, base.validate_every, base.valid_examples, test, settings
+    )
