@@ -41,7 +41,8 @@ def test_a_report_counted_by_hand():
     assert report.vocabulary_size == 4 + 6
     assert [split.num_examples for split in report.splits] == [3, 1, 4]
     assert (train.target.mean, train.target.median, train.target.longest) == (5 / 3, 1, 3)
-    assert (train.target.longest_example, train.target.num_over) == (2, 1)
+    assert (train.target.longest_place, train.target.num_over) == ("example 2", 1)
+    assert "train: 1 of 3 examples is longer than data.max_target_length=2" in report.notes[0]
     assert train.source.mean == 5 / 3
     assert (train.num_repeated, valid.num_repeated, test.num_repeated) == (1, 0, 0)
     assert (train.seen_in_train, valid.seen_in_train, test.seen_in_train) == (1, 0, 0.5)

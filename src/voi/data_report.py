@@ -1,6 +1,5 @@
 """What a data set is like: sizes, lengths, unknown words, repetitions, overlap of its splits."""
 
-import hashlib
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,9 +8,11 @@ import numpy as np
 from jaxtyping import Int64, UInt64
 
 from voi.config import DataConfig
-from voi.data.example import Example, Regions, Source, Task
+from voi.data.example import Example, Regions, Source, Task, place_of
+from voi.data.keys import pair_key
 from voi.data.tasks import split_names
 from voi.tokens.codec import Codec, build_codec
+from voi.tokens.limits import Limit, advice, limits_of, problems
 from voi.tokens.vocabulary import UNK
 
 
@@ -23,7 +24,7 @@ class Lengths:
     median: float
     p95: float
     longest: int
-    longest_example: int  # its index in the split
+    longest_place: str  # where it stands in its file, or its index in the split
     num_over: int  # examples over the limit of the configuration
 
 
@@ -40,6 +41,7 @@ class SplitReport:
     targets_with_unknown: float  # share of targets with at least one such token
     num_repeated: int  # pairs that stand in the split before
     seen_in_train: float  # share of pairs that stand in the training split
+    too_long: str = ""  # which examples are over the limits
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,17 @@ def check(task: Task, config: DataConfig) -> DataReport:
     for name in names:
         if name != "train":
             splits.append(_split_report(name, _measure(task.split(name), codec), seen, config))
-    return DataReport(len(codec.vocabulary), tuple(splits), getattr(task, "notes", ()))
+    notes = [*getattr(task, "notes", ())]
+    notes += [f"{split.name}: {split.too_long}" for split in splits if split.too_long]
+    return DataReport(len(codec.vocabulary), tuple(splits), tuple(notes))
 
 
 @dataclass
 class _Measured:
     """Numbers of one split, example by example."""
 
-    has_source: bool
+    examples: Sequence[Example]
+    has_source: bool = False
     source_lengths: array = field(default_factory=lambda: array("q"))
     target_lengths: array = field(default_factory=lambda: array("q"))
     unknown_sources: array = field(default_factory=lambda: array("q"))  # tokens
@@ -86,7 +91,7 @@ class _Measured:
 
 
 def _measure(examples: Sequence[Example], codec: Codec) -> _Measured:
-    measured = _Measured(has_source=False)
+    measured = _Measured(examples)
     for index in range(len(examples)):
         example = examples[index]
         encoded = codec.encode(example)
@@ -95,23 +100,12 @@ def _measure(examples: Sequence[Example], codec: Codec) -> _Measured:
         measured.target_lengths.append(len(encoded.target))
         measured.unknown_sources.append((encoded.source or []).count(UNK))
         measured.unknown_targets.append(encoded.target.count(UNK))
-        measured.digests += _digest(example)
+        measured.digests += pair_key(example)
     return measured
 
 
 def _source_length(source: Source, ids: list[int] | None) -> int:
     return len(source.features) if isinstance(source, Regions) else len(ids or [])
-
-
-def _digest(example: Example) -> bytes:
-    """Return 8 bytes that are the same for the same pair, and else differ almost surely."""
-    digest = hashlib.blake2b(" ".join(example.target.split()).encode(), digest_size=8)
-    digest.update(b"\0")
-    if isinstance(example.source, Regions):
-        digest.update(np.ascontiguousarray(example.source.features).tobytes())
-    elif example.source is not None:
-        digest.update(" ".join(example.source.split()).encode())
-    return digest.digest()
 
 
 def _split_report(
@@ -126,29 +120,44 @@ def _split_report(
             measured.unknown_targets,
         )
     )
-    source = _lengths(source_lengths, config.max_source_length) if measured.has_source else None
+    limits = limits_of(config)
+    source = _lengths(source_lengths, limits[0], measured.examples)
+    target = _lengths(target_lengths, limits[1], measured.examples)
     return SplitReport(
         name=name,
         num_examples=len(target_lengths),
-        source=source,
-        target=_lengths(target_lengths, config.max_target_length),
+        source=source if measured.has_source else None,
+        target=target,
         unknown_sources=float(unknown_sources.sum() / max(1, source_lengths.sum())),
         unknown_targets=float(unknown_targets.sum() / max(1, target_lengths.sum())),
         targets_with_unknown=float((unknown_targets > 0).mean()),
         num_repeated=len(measured.keys) - len(np.unique(measured.keys)),
         seen_in_train=float(np.isin(measured.keys, seen).mean()),
+        too_long=_too_long(limits, measured.examples, config.long_examples == "error"),
     )
 
 
-def _lengths(lengths: Int64[np.ndarray, " examples"], limit: int) -> Lengths:
+def _too_long(limits: Sequence[Limit], examples: Sequence[Example], is_error: bool) -> str:
+    """Return which examples are too long, and what becomes of them in training."""
+    text = problems(limits, examples)
+    if not text:
+        return ""
+    return f"{text}: {advice(limits)}" if is_error else f"{text}: training leaves them out"
+
+
+def _lengths(
+    lengths: Int64[np.ndarray, " examples"], limit: Limit, examples: Sequence[Example]
+) -> Lengths:
+    for index in np.flatnonzero(lengths > limit.most):
+        limit.add(int(lengths[index]), int(index))
     median, p95 = np.quantile(lengths, [0.5, 0.95])
     return Lengths(
         mean=float(lengths.mean()),
         median=float(median),
         p95=float(p95),
         longest=int(lengths.max()),
-        longest_example=int(lengths.argmax()),
-        num_over=int((lengths > limit).sum()),
+        longest_place=place_of(examples, int(lengths.argmax())).rpartition(", ")[2],
+        num_over=limit.num_over,
     )
 
 
@@ -180,6 +189,6 @@ def _length_rows(lengths: Sequence[Lengths | None]) -> list[tuple[str, ...]]:
         row("length, mean", "{0.mean:.1f}"),
         row("length, median", "{0.median:g}"),
         row("length, 95 %", "{0.p95:g}"),
-        row("length, longest", "{0.longest} (example {0.longest_example})"),
+        row("length, longest", "{0.longest} ({0.longest_place})"),
         row("over the limit", "{0.num_over:,}"),
     ]

@@ -18,6 +18,7 @@ from voi import checkpoint
 from voi.atomic import write_text
 from voi.config import Experiment
 from voi.data import Example, Task
+from voi.data.example import Picked
 from voi.data.tasks import make_task
 from voi.errors import CheckpointError, DataError
 from voi.networks import Networks
@@ -101,7 +102,7 @@ def _cache(experiment: Experiment, split: str) -> Path | None:
 
 def first(examples: Sequence[Example], count: int) -> Sequence[Example]:
     """Return at most `count` examples of a split."""
-    return [examples[i] for i in range(min(count, len(examples)))]
+    return Picked(examples, range(min(count, len(examples))))
 
 
 def start(

@@ -7,7 +7,7 @@ import pytest
 
 from shared_data import shared_data
 from voi.data.example import Example
-from voi.data.files import FileTask, held_out
+from voi.data.files import FileTask
 from voi.errors import ConfigError, DataError, MissingExtraError
 from voi.tables import from_table
 
@@ -78,31 +78,36 @@ def test_single_files_and_settings_as_an_experiment_gives_them(tmp_path):
     assert task.split("test")[0] == Example("s 6", "t 6")
 
 
-@pytest.mark.parametrize(("number", "held"), [(2, 1), (99, 1), (250, 2), (1000, 10)])
+@pytest.mark.parametrize(("number", "held"), [(2, 1), (60, 12), (250, 20), (1000, 50)])
 def test_without_valid_some_of_train_is_held_out(tmp_path, number, held):
     (tmp_path / "train.tsv").write_text(tsv(number))
     task = FileTask(folder=str(tmp_path))
     train, valid = list(task.split("train")), list(task.split("valid"))
     assert len(valid) == held
     assert sorted(map(repr, train + valid)) == sorted(map(repr, examples(number)))
-    assert task.notes == (
-        f"valid: {held} of {number} training examples, as no valid split is given",
-    )
+    (note,) = task.notes
+    assert note.startswith(f"valid: {held} of {number:,} training examples are held out")
     again = FileTask(folder=str(tmp_path))
     assert list(again.split("valid")) == valid
 
 
-def test_what_is_held_out():
-    keys = {i: i * 2654435761 % 2**32 for i in range(5000)}
-    assert held_out(5000, 0.01).tolist() == sorted(sorted(keys, key=keys.get)[:50])
-    assert len(held_out(1_000_000, 0.01)) == 1000
-    gaps = [b - a for a, b in zip(held_out(5000, 0.01), held_out(5000, 0.01)[1:], strict=False)]
-    assert max(gaps) <= 300  # spread over the whole
+def test_bad_lines_of_all_splits_are_noted(tmp_path):
+    (tmp_path / "train.tsv").write_text(tsv(3) + "bad\n" + tsv(2, 3))
+    (tmp_path / "test.tsv").write_text(tsv(1) + "\n" + tsv(2, 3))
+    with pytest.raises(DataError, match=r"train\.tsv: 1 of 6 lines cannot be used: line 4"):
+        FileTask(folder=str(tmp_path)).split("valid")
+    task = FileTask(folder=str(tmp_path), bad_lines="skip")
+    assert len(task.split("train")) + len(task.split("valid")) == 5
+    _, train, test = task.notes
+    assert "train.tsv: 1 of 6 lines cannot be used: line 4 has 1 column" in train
+    assert "test.tsv: 1 of 4 lines cannot be used: line 2 is blank: left out" in test
+    with pytest.raises(ConfigError, match="bad_lines"):
+        from_table(FileTask, {"folder": str(tmp_path), "bad_lines": "ignore"}, "data.options.")
 
 
 def test_one_example_cannot_be_shared(tmp_path):
     (tmp_path / "train.tsv").write_text(tsv(1))
-    with pytest.raises(DataError, match="give a valid split"):
+    with pytest.raises(DataError, match=r"too few different pairs.*--valid"):
         FileTask(folder=str(tmp_path)).split("train")
 
 
@@ -224,5 +229,5 @@ def test_real_captions_have_no_source(tmp_path):
         source_key="",
         target_key="caption",
     )
-    assert (len(task.split("train")), len(task.split("valid"))) == (1980, 20)
+    assert (len(task.split("train")), len(task.split("valid"))) == (1900, 100)
     assert task.split("train")[0].source is None

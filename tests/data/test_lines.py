@@ -84,3 +84,18 @@ def test_broken_packed_files(tmp_path, content):
 def test_missing_file(tmp_path):
     with pytest.raises(DataError, match=r"no file .*nowhere"):
         Lines(tmp_path / "nowhere")
+
+
+def test_another_encoding_is_named(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_bytes("a\tb\n".encode("utf-16"))
+    with pytest.raises(DataError, match=r"is UTF-16: convert it with iconv"):
+        Lines(path)
+
+
+def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
+    path = tmp_path / "lines.txt.gz"
+    path.write_bytes(gzip.compress(b"a\n"))
+    monkeypatch.setenv("VOI_CACHE", str(path / "below a file"))
+    with pytest.raises(DataError, match="name another folder by VOI_CACHE"):
+        Lines(path)

@@ -67,7 +67,9 @@ def test_nested_keys(tmp_path):
     [
         (b"a", r"line 2 has 1 column, expected 2 \(source, target\)"),
         (b"a\tb\tc", r"line 2 has 3 columns, expected 2"),
-        (b"", r"line 2 has 1 column"),
+        (b"", r"line 2 is blank"),
+        (b"  ", r"line 2 is blank"),
+        (b"\t", r"line 2 has an empty source"),
         (b" \tb", r"line 2 has an empty source"),
         (b"a\t", r"line 2 has an empty target"),
         (b"a\t\xffb", r"line 2 is not UTF-8 \(byte 0xff at position 3\)"),
@@ -85,7 +87,8 @@ def test_bad_lines_of_columns(tmp_path, line, problem):
     ("line", "problem"),
     [
         (b"{", r"line 2 is not JSON \(.*, column 2\)"),
-        (b"", r"line 2 is not JSON"),
+        (b"", r"line 2 is blank"),
+        (b'{"source": "\\ud83d", "target": "b"}', r"line 2 has a 'source' with half a surrogate"),
         (b'["a", "b"]', r"line 2 is no object with the key 'source'"),
         (b'{"source": "a", "tgt": "b"}', r"line 2 lacks the key 'target' \(it has source, tgt\)"),
         (b'{"source": "a", "target": ["b"]}', r"line 2 has a 'target' of type list, expected text"),
@@ -101,23 +104,65 @@ def test_bad_lines_of_json(tmp_path, line, problem):
 
 
 def test_bad_lines_of_parallel_files(tmp_path):
-    source = write(tmp_path, "a.ro", b"a\nb\xff\n\nd\n")
-    target = write(tmp_path, "a.en", b"x\ny\nz\nw\n")
-    with pytest.raises(
-        DataError, match=r"line 2 of a\.ro is not UTF-8 .*; line 3 has an empty source"
-    ):
+    source = write(tmp_path, "a.ro", b"a\nb\xff\n\nd\ne\n\nf\ng\n")
+    target = write(tmp_path, "a.en", b"x\ny\nz\nw\nv\n\nu\n \n")
+    said = (
+        r"line 2 of a\.ro is not UTF-8 .*; line 3 has an empty source; line 6 is blank; line 8 has "
+    )
+    with pytest.raises(DataError, match=said + "an empty target: correct"):
         read_parallel(source, target)
+    assert len(read_parallel(source, target, "skip")) == 4
     shorter = write(tmp_path, "a.fr", b"x\ny\nz\n")
-    with pytest.raises(DataError, match=r"a\.ro and a\.fr have 4 and 3 lines"):
+    with pytest.raises(DataError, match=r"a\.ro and a\.fr have 8 and 3 lines"):
         read_parallel(source, shorter)
 
 
 def test_only_the_first_problems_are_named(tmp_path):
-    path = write(tmp_path, "a.tsv", b"a\tb\n" + b"bad\n" * 7)
-    with pytest.raises(DataError, match=r"7 of 8 lines") as caught:
+    path = write(tmp_path, "a.tsv", b"a\tb\n" * 7 + b"bad\n" * 7)
+    with pytest.raises(DataError, match=r"7 of 14 lines") as caught:
         read_tsv(path, Fields())
     assert str(caught.value).count("line ") == 5
-    assert "; and 2 more: correct" in str(caught.value)
+    advice = "; and 2 more: correct or remove them, or set data.options.bad_lines=skip"
+    assert str(caught.value).endswith(advice)
+
+
+MESSY = {  # the same mess in every format: blank, no target, empty source, not UTF-8
+    "a.tsv": (b"a\tx\n\nb\n \ty\nc\xff\tz\nd\tw\n", "lines"),
+    "a.jsonl": (
+        b'{"source": "a", "target": "x"}\n\n{"source": "b"}\n{"source": "", "target": "y"}\n'
+        b'{"source": "c\xff", "target": "z"}\n{"source": "d", "target": "w"}\n',
+        "lines",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSY)
+def test_bad_lines_can_be_left_out_and_are_noted(tmp_path, name):
+    read = read_tsv if name.endswith("tsv") else read_jsonl
+    records = read(write(tmp_path, name, MESSY[name][0]), Fields(), "skip")
+    assert list(records) == [Example("a", "x"), Example("d", "w")]
+    assert records.place(1) == f"{tmp_path / name}, line 6"
+    (note,) = records.rows.notes
+    for part in ("4 of 6 lines", "line 2 is blank", "line 4 has an empty source", "line 5 is not"):
+        assert part in note
+    assert note.endswith(": left out")
+
+
+def test_a_file_of_another_layout_is_told_how_to_name_its_columns(tmp_path):
+    path = write(tmp_path, "a.tsv", b"1\ta\tx\n2\tb\ty\n")
+    for bad_lines in ("error", "skip"):
+        with pytest.raises(DataError, match=r"line 1 has 3 columns.*data\.options\.columns"):
+            read_tsv(path, Fields(), bad_lines)
+    rows = write(tmp_path, "a.jsonl", b'{"text": "a", "target": "x"}\n')
+    with pytest.raises(DataError, match=r"it has text, target.*data\.options\.source_key"):
+        read_jsonl(rows, Fields())
+
+
+def test_a_header_is_no_pair(tmp_path):
+    records = read_tsv(write(tmp_path, "a.tsv", b"source\ttarget\na\tx\n"), Fields())
+    assert list(records) == [Example("a", "x")]
+    assert "line 1 names the columns" in records.rows.notes[0]
+    assert records.place(0).endswith("a.tsv, line 2")
 
 
 def test_a_file_without_examples(tmp_path):

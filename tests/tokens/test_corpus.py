@@ -1,8 +1,11 @@
+import re
+
 import numpy as np
 import pytest
 
 from voi.config import DataConfig
-from voi.data.example import Example, Regions
+from voi.data.example import Example, Picked, Regions
+from voi.data.readers import Fields, read_tsv
 from voi.errors import DataError
 from voi.tokens.codec import build_codec
 from voi.tokens.corpus import Corpus, build_corpus
@@ -55,14 +58,26 @@ def test_examples_without_source():
     assert report.longest_source == 0
 
 
-def test_long_examples_are_an_error_that_names_the_longest():
+def test_long_examples_are_an_error_that_names_the_first():
     message = (
-        r"^1 of 3 examples is longer than data.max_source_length=2 \(longest 3, example 2\), "
-        r"2 of 3 examples are longer than data.max_target_length=1 \(longest 4, example 1\): "
-        r"raise the limit or set data.long_examples=skip$"
+        r"^1 of 3 examples is longer than data.max_source_length=2: example 2 \(3\), "
+        r"2 of 3 examples are longer than data.max_target_length=1: example 1 \(4\); example 2 "
+        r"\(2\): leave them out with --set data.long_examples=skip, or allow them with "
+        r"--set data.max_source_length=3 --set data.max_target_length=4$"
     )
     with pytest.raises(DataError, match=message):
         build(PAIRS, max_source_length=2, max_target_length=1)
+
+
+def test_long_lines_of_a_file_are_named(tmp_path):
+    lines = ["a\tx", "", *["b\tx y z"] * 7, "c\tx"]
+    (tmp_path / "a.tsv").write_text("\n".join(lines))
+    pairs = read_tsv(tmp_path / "a.tsv", Fields(), "skip")
+    where = rf"7 of 9 .*{tmp_path}/a\.tsv, line 3 \(3\); .*line 7 \(3\); and 2 more"
+    with pytest.raises(DataError, match=where):
+        build(pairs, max_target_length=2)
+    _, report = build(Picked(pairs, [0, 4]), max_target_length=2, long_examples="skip")
+    assert re.search(r"1 of 2 examples used.*left out: 1 of 2 .*, line 6 \(3\)$", str(report))
 
 
 def test_skipped_examples_are_counted_and_the_rest_keep_their_origin(tmp_path):

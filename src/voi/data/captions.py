@@ -8,9 +8,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from voi.data.caption_files import Captioned, read_captions
 from voi.data.example import Example, LazyExamples, Regions
-from voi.data.files import held_out
+from voi.data.holdout import held_out
+from voi.data.keys import text_key
 from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 from voi.vision.extract import make_backbone, regions_of
@@ -106,7 +109,7 @@ class Captions:
         read = {name: len(images) for name, images in self._read.items()}
         if "valid" not in read:
             held = len(splits["valid"].images)
-            notes.append(f"valid: {held} of the training images, as no valid split is given")
+            notes.append(f"valid: {held} of the training images are held out, as none is given")
         num_skipped = sum(read.values()) - sum(len(pairs.images) for pairs in splits.values())
         if num_skipped:
             notes.append(f"{num_skipped} of {sum(read.values())} images have no regions")
@@ -133,7 +136,8 @@ class Captions:
         if "train" not in read:
             raise DataError(f"{self.captions} has no image for training")
         if "valid" not in read:
-            rows = set(held_out(len(read["train"]), self.holdout).tolist())
+            keys = b"".join(text_key(self.store.names[row]) for row, _ in read["train"])
+            rows = set(held_out(np.frombuffer(keys, np.uint64), self.holdout).tolist())
             numbered = list(enumerate(read["train"]))
             read["valid"] = [image for i, image in numbered if i in rows]
             read["train"] = [image for i, image in numbered if i not in rows]

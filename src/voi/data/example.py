@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Int64, UInt8
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,10 @@ class LazyExamples(Sequence[Example]):
         """Return the example at an index from 0 on."""
         raise NotImplementedError
 
+    def place(self, index: int) -> str:
+        """Return where the example stands, for messages: its file and line, where it has any."""
+        return f"example {index}"
+
     @overload
     def __getitem__(self, index: int) -> Example: ...
     @overload
@@ -62,6 +66,32 @@ class LazyExamples(Sequence[Example]):
         if not -len(self) <= index < len(self):
             raise IndexError(f"example {index} of {len(self)}")
         return self.example(index % len(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Picked(LazyExamples):
+    """Some examples of a sequence, which know where they stand in it."""
+
+    examples: Sequence[Example]
+    rows: Sequence[int] | Int64[np.ndarray, " picked"]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def example(self, index: int) -> Example:
+        return self.examples[int(self.rows[index])]
+
+    def place(self, index: int) -> str:
+        return place_of(self.examples, int(self.rows[index]))
+
+
+def place_of(examples: Sequence[Example], index: int) -> str:
+    """Return where an example stands: its file and line, or else its index.
+
+    >>> place_of([Example("a", "A")], 0)
+    'example 0'
+    """
+    return examples.place(index) if isinstance(examples, LazyExamples) else f"example {index}"
 
 
 @runtime_checkable

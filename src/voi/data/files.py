@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64
 
-from voi.data.example import Example
+from voi.data.example import Example, Picked
+from voi.data.holdout import held_out, num_held_out
 from voi.data.hub import load_hub, read_hub
-from voi.data.readers import Fields, Records, read_jsonl, read_parallel, read_tsv
+from voi.data.keys import keys_of, pair_key, source_key
+from voi.data.readers import BadLines, Fields, Records, read_jsonl, read_parallel, read_tsv
 from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 
@@ -40,7 +42,8 @@ class FileTask:
     parallel files, named by what stands before their suffixes: `corpus/train` for
     corpus/train.src and corpus/train.tgt. Each may end in .gz as well.
 
-    Without a valid split, a share of the training examples is held out for it; `notes` says so.
+    Without a valid split, a share of the training examples is held out for it, all pairs of a
+    source together; `notes` says so, and which lines were left out.
     """
 
     train: str = ""  # a file
@@ -54,7 +57,8 @@ class FileTask:
     columns: tuple[str, ...] = ("source", "target")  # of tab-separated files
     source_key: str = "source"  # column, or key of JSON ("translation.ro"); empty: no source
     target_key: str = "target"
-    holdout: float = 0.01  # share of train that becomes valid, if need be: 1 to 1000 examples
+    bad_lines: BadLines = "error"  # "skip": lines that are no pair are left out and reported
+    holdout: float = 0.05  # share of train that becomes valid, if need be: 20 to 1000 examples
     hint: str = ""  # what makes the files, said where they are missing
 
     def __post_init__(self) -> None:
@@ -71,14 +75,6 @@ class FileTask:
             )
         if not 0 < self.holdout < 1:
             raise ConfigError(f"data.options.holdout must be in (0, 1), got {self.holdout}")
-
-    def split(self, name: str) -> Sequence[Example]:
-        """Return the examples of a split, read and checked when it is first asked for."""
-        if name not in SPLITS:
-            raise DataError(str(unknown_name("split", name, SPLITS)))
-        if name not in self._opened:
-            self._opened[name] = self._open(name)
-        return self._opened[name]
 
     def known_orders(self, example: Example) -> tuple[tuple[int, ...], ...]:
         """Return no order: none is known to be best."""
@@ -98,10 +94,20 @@ class FileTask:
         """What a user should know about how the splits came about."""
         notes = [self._said_when_prepared]
         if not self.has("valid"):
-            num_valid, num_all = len(self.split("valid")), len(self._whole_train)
-            count = f"{num_valid} of {num_all} training examples"
-            notes.append(f"valid: {count}, as no valid split is given")
+            notes.append(self._said_of_holdout)
+        for name in self.split_names:
+            if self.has(name):
+                notes += self._records(name).rows.notes
         return tuple(note for note in notes if note)
+
+    @property
+    def _said_of_holdout(self) -> str:
+        rows, by_source = self._held_rows
+        together = "source" if by_source else "pair"
+        return (
+            f"valid: {len(rows):,} of {len(self._records('train')):,} training examples are held "
+            f"out, as no valid split is given; no {together} is in both"
+        )
 
     @property
     def _said_when_prepared(self) -> str:
@@ -113,25 +119,50 @@ class FileTask:
         except (ValueError, AttributeError) as error:
             raise DataError(f"{record} is damaged ({error}): prepare the data again") from error
 
+    def split(self, name: str) -> Sequence[Example]:
+        """Return the examples of a split, read and checked when it is first asked for."""
+        if name not in SPLITS:
+            raise DataError(str(unknown_name("split", name, SPLITS)))
+        if name not in self._opened:
+            self._opened[name] = self._open(name)
+        return self._opened[name]
+
     @cached_property
     def _opened(self) -> dict[str, Sequence[Example]]:
         return {}
 
     def _open(self, name: str) -> Sequence[Example]:
-        if name == "test":
-            return self._read(name)
-        if self.has("valid"):
-            return self._whole_train if name == "train" else self._read(name)
-        rows = held_out(len(self._whole_train), self.holdout)
+        if name == "test" or self.has("valid"):
+            return self._records(name)
+        whole, (rows, _) = self._records("train"), self._held_rows
         if name == "train":
-            rows = np.setdiff1d(np.arange(len(self._whole_train)), rows)
-        if not len(rows):
-            raise DataError("a single training example leaves none to hold out: give a valid split")
-        return _picked(self._whole_train, rows)
+            rows = np.setdiff1d(np.arange(len(whole)), rows, assume_unique=True)
+        return Picked(whole, rows)
 
     @cached_property
-    def _whole_train(self) -> Records:
-        return self._read("train")
+    def _held_rows(self) -> tuple[Int64[np.ndarray, " held"], bool]:
+        """What is held out from train, and whether all pairs of a source stay together.
+
+        They do, unless the same few sources come so often that too little would be held out.
+        """
+        whole = self._records("train")
+        for key in (source_key, pair_key):
+            rows = held_out(keys_of(whole, key), self.holdout)
+            if num_held_out(len(whole), self.holdout) / 2 <= len(rows) < len(whole):
+                return rows, key is source_key
+        raise DataError(
+            f"{whole.rows.name} has too few different pairs to hold some out for validation: give "
+            f"a valid split with --valid, or as data.options.valid"
+        )
+
+    def _records(self, name: str) -> Records:
+        if name not in self._read_before:
+            self._read_before[name] = self._read(name)
+        return self._read_before[name]
+
+    @cached_property
+    def _read_before(self) -> dict[str, Records]:
+        return {}
 
     @cached_property
     def _hub_splits(self) -> Mapping[str, Any]:
@@ -162,8 +193,25 @@ class FileTask:
             )
         fields = Fields(self.source_key, self.target_key, self.columns)
         if self.hub:
-            return read_hub(f"{self.hub} ({found[0]})", self._hub_splits[found[0]], fields)
-        return read_file(Path(found[0]), fields, self.source_suffix, self.target_suffix)
+            rows = self._hub_splits[found[0]]
+            return read_hub(f"{self.hub} ({found[0]})", rows, fields, self.bad_lines)
+        return self._read_file(Path(found[0]), fields)
+
+    def _read_file(self, path: Path, fields: Fields) -> Records:
+        """Return the pairs of a file, or of the parallel files that start with its name."""
+        suffixes = self.source_suffix, self.target_suffix
+        pair = _pair(path, *suffixes)
+        if pair:
+            return read_parallel(*pair, self.bad_lines)
+        ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+        if ending in _READERS:
+            return _READERS[ending](path, fields, self.bad_lines)
+        lacking = " and ".join(f"{path.name}.{suffix}" for suffix in suffixes)
+        raise DataError(
+            f"{path} is neither a file that ends in {', '.join(_READERS)} (or these and .gz) nor "
+            f"the start of {lacking}: rename the file, or set data.options.source_suffix and "
+            f"target_suffix"
+        )
 
     def _is_there(self, found: list[str]) -> bool:
         """Return whether what was found, or named, can be read."""
@@ -182,21 +230,6 @@ class FileTask:
         return stems if self.hub else f"{stems} with {', '.join(_READERS)} or {pair} behind it"
 
 
-def read_file(path: Path, fields: Fields, source_suffix: str, target_suffix: str) -> Records:
-    """Return the pairs of a file, or of the parallel files that start with its name."""
-    pair = _pair(path, source_suffix, target_suffix)
-    if pair:
-        return read_parallel(*pair)
-    ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-    if ending in _READERS:
-        return _READERS[ending](path, fields)
-    raise DataError(
-        f"{path} is neither a file that ends in {', '.join(_READERS)} (or these and .gz) nor the "
-        f"start of {path.name}.{source_suffix} and {path.name}.{target_suffix}: rename the file, "
-        f"or set data.options.source_suffix and target_suffix"
-    )
-
-
 def _pair(stem: Path, source_suffix: str, target_suffix: str) -> tuple[Path, Path] | None:
     """Return the parallel files of a stem, if both are there."""
     paths = []
@@ -204,20 +237,3 @@ def _pair(stem: Path, source_suffix: str, target_suffix: str) -> tuple[Path, Pat
         candidates = [Path(f"{stem}.{suffix}{gz}") for gz in _GZ]
         paths += [path for path in candidates if path.is_file()][:1]
     return (paths[0], paths[1]) if len(paths) == 2 else None
-
-
-def held_out(size: int, share: float) -> Int64[np.ndarray, " held"]:
-    """Return the indices of the examples that are held out: a share, but 1 to 1000 of them.
-
-    They are spread over the whole by multiplicative hashing, the same ones for the same size.
-
-    >>> held_out(300, 0.01).tolist()
-    [0, 89, 233]
-    """
-    number = min(max(1, round(share * size)), 1000)
-    keys = np.arange(size, dtype=np.uint64) * np.uint64(2654435761) % np.uint64(2**32)
-    return np.sort(np.argsort(keys, kind="stable")[:number])
-
-
-def _picked(records: Records, rows: Int64[np.ndarray, " rows"]) -> Records:
-    return Records(records.name, len(rows), lambda index: records.parse(int(rows[index])))

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from voi.data.readers import Fields, Records, checked_records, example_of_record
+import numpy as np
+
+from voi.data.example import Example
+from voi.data.readers import (
+    BadLines,
+    Fields,
+    Records,
+    Rows,
+    checked_records,
+    example_of_record,
+    keys_layout,
+)
 from voi.errors import DataError
 from voi.extras import load_extra
 
@@ -20,10 +31,14 @@ def load_hub(name: str, config: str) -> Mapping[str, Any]:
         raise DataError(f"the data set {name!r} cannot be loaded: {error}") from error
 
 
-def read_hub(name: str, rows: Any, fields: Fields) -> Records:
+def read_hub(name: str, rows: Any, fields: Fields, bad_lines: BadLines = "error") -> Records:
     """Return the pairs of one split."""
 
-    def parse(index: int) -> Any:
-        return example_of_record(rows[index], fields, f"row {index}")
+    def label(row: int) -> str:
+        return f"row {row}"
 
-    return checked_records(name, len(rows), parse)
+    def parse(row: int) -> Example:
+        return example_of_record(rows[row], fields, label(row))
+
+    found = Rows(name, np.arange(len(rows)), parse, label)
+    return checked_records(found, bad_lines, keys_layout(fields, "rows"))

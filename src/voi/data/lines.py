@@ -15,6 +15,7 @@ from voi.errors import DataError
 
 _BLOCK = 1 << 24  # bytes looked at in one go
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files in that encoding start
 
 
 class Lines:
@@ -30,8 +31,10 @@ class Lines:
             raise DataError(f"no file {path}: give the path of an existing file")
         self.path = path
         self._bytes = _mapped(_unpacked(path) if path.suffix == ".gz" else path)
+        if self._bytes[:2].tobytes() in _UTF16:
+            raise DataError(f"{path} is UTF-16: convert it with iconv -f UTF-16 -t UTF-8")
         self._bounds = _line_bounds(self._bytes)
-        self._num = len(self._bounds) - 1
+        self._num = self.num_all = len(self._bounds) - 1  # all: with blank lines at the end
         while self._num and not self._raw(self._num - 1).strip():
             self._num -= 1
 
@@ -56,7 +59,10 @@ class Lines:
 def _mapped(path: Path) -> UInt8[np.ndarray, " size"]:
     if not path.stat().st_size:
         return np.empty(0, np.uint8)
-    return np.memmap(path, np.uint8, mode="r")
+    try:
+        return np.memmap(path, np.uint8, mode="r")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _line_bounds(content: UInt8[np.ndarray, " size"]) -> Int64[np.ndarray, " bounds"]:
@@ -85,10 +91,13 @@ def _unpacked(path: Path) -> Path:
     target = cache_folder() / "unpacked" / name
     if target.is_file():
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as draft, draft.open("wb") as unpacked, gzip.open(path) as packed:
             shutil.copyfileobj(packed, unpacked, 1 << 20)
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} cannot be unpacked ({error}): check the file") from error
+        raise DataError(
+            f"{path} cannot be unpacked into {target.parent} ({error}): check the file, or name "
+            f"another folder by VOI_CACHE"
+        ) from error
     return target

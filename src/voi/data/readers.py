@@ -1,10 +1,15 @@
 """Readers of pairs: tab-separated columns, JSON lines, two parallel files."""
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Int64
 
 from voi.data.example import Example, LazyExamples
 from voi.data.lines import Lines
@@ -12,6 +17,11 @@ from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 
 MAX_SHOWN = 5  # problems named in one message
+BadLines = Literal["error", "skip"]  # what becomes of lines that cannot be used
+
+
+class BadLinesError(DataError):
+    """Lines of a file that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -23,93 +33,155 @@ class Fields:
     columns: tuple[str, ...] = ("source", "target")  # of tab-separated files, in order
 
 
+def line_number(row: int) -> str:
+    """Return what a user calls a line."""
+    return f"line {row + 1}"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a file, and how one becomes a pair."""
+
+    name: str  # of the file, for messages
+    numbers: Int64[np.ndarray, " rows"]  # of the rows within the file, from 0
+    parse: Callable[[int], Example]  # of a number; raises DataError with what is wrong where
+    label: Callable[[int], str] = line_number  # what a user calls a row
+    notes: tuple[str, ...] = ()  # which lines are left out, and why
+
+
 @dataclass(frozen=True, eq=False)
 class Records(LazyExamples):
     """Examples that are parsed when they are asked for."""
 
-    name: str  # of the file, for messages
-    size: int
-    parse: Callable[[int], Example]  # raises DataError with what is wrong in which line
+    rows: Rows
 
     def __len__(self) -> int:
-        return self.size
+        return len(self.rows.numbers)
 
     def example(self, index: int) -> Example:
         try:
-            return self.parse(index)
+            return self.rows.parse(int(self.rows.numbers[index]))
         except DataError as error:
-            raise DataError(f"{self.name}: {error}") from error
+            raise DataError(f"{self.rows.name}: {error}") from error
+
+    def place(self, index: int) -> str:
+        return f"{self.rows.name}, {self.rows.label(int(self.rows.numbers[index]))}"
 
 
-def checked_records(name: str, size: int, parse: Callable[[int], Example]) -> Records:
-    """Return records after parsing each one once; the first few that are wrong are named."""
+def checked_records(
+    rows: Rows, bad_lines: BadLines = "error", layout: str = "a file with one pair per line"
+) -> Records:
+    """Return records after parsing each one once; the first few that are wrong are named.
+
+    What is wrong is an error, or is left out and noted. `layout` is what to give instead, said
+    where most of the lines are wrong.
+    """
+    size = len(rows.numbers)
     if not size:
-        raise DataError(f"{name} holds no examples: give a file with one pair per line")
-    problems = []
+        raise DataError(f"{rows.name} holds no examples: give {layout}")
+    bad = array("q")
+    problems: list[str] = []
     for index in range(size):
         try:
-            parse(index)
+            rows.parse(int(rows.numbers[index]))
         except DataError as error:
-            problems.append(str(error))
-    if problems:
-        more = len(problems) - MAX_SHOWN
-        shown = "; ".join(problems[:MAX_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-        raise DataError(
-            f"{name}: {len(problems)} of {size} lines cannot be used: {shown}: "
-            f"correct or remove them"
-        )
-    return Records(name, size, parse)
+            bad.append(index)
+            problems += [str(error)] if len(problems) < MAX_SHOWN else []
+    if not bad:
+        return Records(rows)
+    text = f"{rows.name}: {len(bad):,} of {size:,} lines cannot be used: "
+    text += shown(problems, len(bad))
+    if bad_lines == "error" or len(bad) == size:
+        advice = f"give {layout}" if 2 * len(bad) > size else "correct or remove them"
+        raise BadLinesError(f"{text}: {advice}, or set data.options.bad_lines=skip")
+    numbers = np.delete(rows.numbers, np.frombuffer(bad, np.int64))
+    return Records(replace(rows, numbers=numbers, notes=(*rows.notes, f"{text}: left out")))
 
 
-def read_tsv(path: Path, fields: Fields) -> Records:
-    """Return the pairs of a file with one pair per line and tabs between its columns."""
+def shown(problems: Sequence[str], count: int) -> str:
+    """Return the first few of `count` problems in one line.
+
+    >>> shown(["line 1 is blank", "line 4 is blank"], 3)
+    'line 1 is blank; line 4 is blank; and 1 more'
+    """
+    more = count - len(problems)
+    return "; ".join(problems) + (f"; and {more:,} more" if more > 0 else "")
+
+
+def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Records:
+    """Return the pairs of a file with one pair per line and tabs between its columns.
+
+    A first line that holds the names of the columns is no pair.
+    """
     lines = Lines(path)
     places = [_column(fields, name) for name in (fields.source, fields.target)]
 
-    def parse(index: int) -> Example:
-        values = _line(lines, index).split("\t")
+    def parse(row: int) -> Example:
+        values = _line(lines, row).split("\t")
         if len(values) != len(fields.columns):
             raise DataError(
-                f"line {index + 1} has {_count(len(values), 'column')}, "
+                f"{line_number(row)} has {len(values)} column{'s' * (len(values) != 1)}, "
                 f"expected {len(fields.columns)} ({', '.join(fields.columns)})"
             )
         source, target = (None if place is None else values[place] for place in places)
-        return example(source, target, f"line {index + 1}")
+        return example(source, target, line_number(row))
 
-    return checked_records(str(path), len(lines), parse)
+    has_header = len(lines) > 0 and _is_header(lines, fields)
+    notes = (f"{path}: line 1 names the columns and is no pair",) if has_header else ()
+    rows = Rows(str(path), np.arange(has_header, len(lines)), parse, notes=notes)
+    layout = (
+        f"lines with {' <tab> '.join(fields.columns)}, or name the columns that there are with "
+        f'data.options.columns=["...", ...], source_key and target_key'
+    )
+    return checked_records(rows, bad_lines, layout)
 
 
-def read_jsonl(path: Path, fields: Fields) -> Records:
+def _is_header(lines: Lines, fields: Fields) -> bool:
+    with contextlib.suppress(DataError):
+        return tuple(lines[0].split("\t")) == fields.columns
+    return False
+
+
+def read_jsonl(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Records:
     """Return the pairs of a file with one JSON object per line."""
     lines = Lines(path)
 
-    def parse(index: int) -> Example:
-        place = f"line {index + 1}"
+    def parse(row: int) -> Example:
+        place = line_number(row)
         try:
-            record = json.loads(_line(lines, index))
+            record = json.loads(_line(lines, row))
         except json.JSONDecodeError as error:
             raise DataError(f"{place} is not JSON ({error.msg}, column {error.colno})") from error
         return example_of_record(record, fields, place)
 
-    return checked_records(str(path), len(lines), parse)
+    rows = Rows(str(path), np.arange(len(lines)), parse)
+    return checked_records(rows, bad_lines, keys_layout(fields, "a JSON object per line"))
 
 
-def read_parallel(source_path: Path, target_path: Path) -> Records:
+def keys_layout(fields: Fields, what: str) -> str:
+    keys = " and ".join(repr(key) for key in (fields.source, fields.target) if key)
+    return f"{what} with {keys}, or name its keys as data.options.source_key and target_key"
+
+
+def read_parallel(source_path: Path, target_path: Path, bad_lines: BadLines = "error") -> Records:
     """Return the pairs of two files whose lines go together."""
     sources, targets = Lines(source_path), Lines(target_path)
     name = f"{source_path} and {target_path.name}"
-    if len(sources) != len(targets):
+    size = max(len(sources), len(targets))
+    if size > min(sources.num_all, targets.num_all):  # blank lines at the end may be empty sides
         raise DataError(
-            f"{name} have {len(sources)} and {len(targets)} lines: "
+            f"{name} have {len(sources):,} and {len(targets):,} lines: "
             f"line N of one must belong to line N of the other"
         )
 
-    def parse(index: int) -> Example:
-        source = _line(sources, index, f" of {source_path.name}")
-        target = _line(targets, index, f" of {target_path.name}")
-        return example(source, target, f"line {index + 1}")
+    def parse(row: int) -> Example:
+        source = _line(sources, row, f" of {source_path.name}", is_record=False)
+        target = _line(targets, row, f" of {target_path.name}", is_record=False)
+        if not source.strip() and not target.strip():
+            raise DataError(f"{line_number(row)} is blank")
+        return example(source, target, line_number(row))
 
-    return checked_records(name, len(sources), parse)
+    return checked_records(Rows(name, np.arange(size), parse), bad_lines)
 
 
 def example_of_record(record: Any, fields: Fields, place: str) -> Example:
@@ -137,14 +209,20 @@ def _value(record: Any, key: str, place: str) -> str:
         value = value[part]
     if not isinstance(value, str):
         raise DataError(f"{place} has a {key!r} of type {type(value).__name__}, expected text")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise DataError(f"{place} has a {key!r} with half a surrogate pair, expected text")
     return value
 
 
-def _line(lines: Lines, index: int, which: str = "") -> str:
+def _line(lines: Lines, row: int, which: str = "", is_record: bool = True) -> str:
+    """Return a line; one that holds a record by itself may not be blank."""
     try:
-        return lines[index]
+        text = lines[row]
     except DataError as error:
-        raise DataError(f"line {index + 1}{which} {error}") from error
+        raise DataError(f"{line_number(row)}{which} {error}") from error
+    if is_record and not text.strip() and "\t" not in text:  # tabs alone are empty columns
+        raise DataError(f"{line_number(row)} is blank")
+    return text
 
 
 def _column(fields: Fields, name: str) -> int | None:
@@ -153,7 +231,3 @@ def _column(fields: Fields, name: str) -> int | None:
     if name not in fields.columns:
         raise ConfigError(str(unknown_name("column in data.options.columns", name, fields.columns)))
     return fields.columns.index(name)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -10,9 +10,10 @@ import numpy as np
 from jaxtyping import Int64
 
 from voi.config import DataConfig
-from voi.data.example import Example, Regions
+from voi.data.example import Example, Regions, place_of
 from voi.errors import DataError
 from voi.tokens.codec import Codec
+from voi.tokens.limits import advice, limits_of, problems
 from voi.tokens.ragged import ArrayWriter, Ragged, RaggedWriter
 from voi.tokens.vocabulary import UNK
 
@@ -58,11 +59,13 @@ class CorpusReport:
     longest_target: int  # tokens
     unknown_sources: float  # share of source tokens that are unknown
     unknown_targets: float  # share of target tokens that are unknown
+    too_long: str = ""  # which examples were skipped
 
     def __str__(self) -> str:
         kept = f"{self.num_examples - self.num_skipped_long:,} of {self.num_examples:,} examples"
         lengths = f"longest source {self.longest_source}, longest target {self.longest_target}"
-        return f"{kept} used, {lengths}, {self.unknown_targets:.2%} of target tokens unknown"
+        text = f"{kept} used, {lengths}, {self.unknown_targets:.2%} of target tokens unknown"
+        return text + (f"; left out: {self.too_long}" if self.too_long else "")
 
 
 def build_corpus(
@@ -76,41 +79,17 @@ def build_corpus(
     or are skipped, as `config.long_examples` says.
     """
     with ExitStack() as stack:
-        builder = _Builder(codec, config, folder, stack)
+        builder = _Builder(examples, codec, config, folder, stack)
         for index in range(len(examples)):
             builder.add(index, examples[index])
-        return builder.finish(len(examples))
-
-
-@dataclass
-class _Longest:
-    """The longest of some lengths, and those above a limit."""
-
-    name: str
-    limit: int
-    length: int = 0
-    example: int = 0
-    num_over: int = 0
-
-    def add(self, length: int, index: int) -> bool:
-        """Return whether the length is within the limit."""
-        if length > self.length:
-            self.length, self.example = length, index
-        self.num_over += length > self.limit
-        return length <= self.limit
-
-    def problem(self, num_examples: int) -> str:
-        are = "is" if self.num_over == 1 else "are"
-        return (
-            f"{self.num_over} of {num_examples} examples {are} longer than "
-            f"data.{self.name}={self.limit} (longest {self.length}, example {self.example})"
-        )
+        return builder.finish()
 
 
 @dataclass
 class _Builder:
     """Writes examples one by one; what it writes to is removed again by `stack` after an error."""
 
+    examples: Sequence[Example]
     codec: Codec
     config: DataConfig
     folder: Path | None
@@ -120,8 +99,7 @@ class _Builder:
     num_unknown: list[int] = field(default_factory=lambda: [0, 0])  # in sources, in targets
 
     def __post_init__(self) -> None:
-        self.source_limit = _Longest("max_source_length", self.config.max_source_length)
-        self.target_limit = _Longest("max_target_length", self.config.max_target_length)
+        self.source_limit, self.target_limit = limits_of(self.config)
         self.targets = self._writer("int32", "targets")
         self.origin = ArrayWriter("int64", self.folder and self.folder / "origin.int64")
         self.stack.callback(self.origin.close)
@@ -157,13 +135,14 @@ class _Builder:
         self.kind = self.kind or kind
         if kind is not self.kind:
             raise DataError(
-                f"example {index} has a source of type {kind.__name__}, the examples before it of "
-                f"type {self.kind.__name__}: give all examples of a split the same kind of source"
+                f"{place_of(self.examples, index)} has a source of type {kind.__name__}, the "
+                f"examples before it of type {self.kind.__name__}: give all examples of a split "
+                f"the same kind of source"
             )
         for name, tokens in (("target", target), ("source", source)):
             if tokens == []:
                 raise DataError(
-                    f"example {index} has a {name} without tokens "
+                    f"{place_of(self.examples, index)} has a {name} without tokens "
                     f"({getattr(example, name)!r}): remove the example or fill it in"
                 )
 
@@ -182,25 +161,22 @@ class _Builder:
             self.images = _Images(width, features, boxes, rows)
         self.images.add(index, regions)
 
-    def finish(self, num_examples: int) -> tuple[Corpus, CorpusReport]:
-        limits = (self.source_limit, self.target_limit)
-        if self.num_skipped and self.config.long_examples == "error":
-            problems = [limit.problem(num_examples) for limit in limits if limit.num_over]
-            raise DataError(
-                f"{', '.join(problems)}: raise the limit or set data.long_examples=skip"
-            )
+    def finish(self) -> tuple[Corpus, CorpusReport]:
+        limits, num_examples = (self.source_limit, self.target_limit), len(self.examples)
+        too_long = problems(limits, self.examples)
+        if too_long and self.config.long_examples == "error":
+            raise DataError(f"{too_long}: {advice(limits)}")
         if self.num_skipped == num_examples:
-            raise DataError(
-                f"no examples are left: {self.num_skipped} of {num_examples} are over the limits"
-            )
+            raise DataError(f"no examples are left, as {too_long}: raise the limit")
         corpus = self._corpus()
         return corpus, CorpusReport(
             num_examples=num_examples,
             num_skipped_long=self.num_skipped,
-            longest_source=self.source_limit.length,
-            longest_target=self.target_limit.length,
+            longest_source=self.source_limit.longest,
+            longest_target=self.target_limit.longest,
             unknown_sources=_share(self.num_unknown[0], corpus.sources),
             unknown_targets=_share(self.num_unknown[1], corpus.targets),
+            too_long=too_long,
         )
 
     def _corpus(self) -> Corpus:
