@@ -37,10 +37,10 @@ def test_an_order():
 
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_a_law_sums_to_one_and_is_sampled_as_scored(n):
-    from early_late import EarlyLate
+    from either_way import EitherWay
 
     torch.manual_seed(0)
-    law = EarlyLate(torch.randn(2, 5), torch.tensor([n, 5]))
+    law = EitherWay(torch.randn(2, 5), torch.tensor([n, 5]))
     tail = torch.arange(n, 5).expand(len(list(permutations(range(n)))), -1)
     orders = torch.cat([all_orders(n), tail], dim=-1)
     probs = law.log_prob(orders.unsqueeze(1))[:, 0].exp()
@@ -56,7 +56,7 @@ def test_a_law_sums_to_one_and_is_sampled_as_scored(n):
 
 def test_a_law_trains(tmp_path):
     watcher = Quiet()
-    assert tiny_trainer(tmp_path / "run", "order.law=early_late:EarlyLate", watcher=watcher).run()
+    assert tiny_trainer(tmp_path / "run", "order.law=either_way:EitherWay", watcher=watcher).run()
     assert any("loss" in line for line in watcher.logged)
 
 

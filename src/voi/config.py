@@ -13,7 +13,7 @@ from typing import Any, Literal
 from voi.errors import ConfigError
 from voi.tables import as_table, from_table, parse_value, unknown_name
 
-LAWS = ("gumbel-matching", "plackett-luce", "matrix-plackett-luce")
+LAWS = ("gumbel-matching", "plackett-luce", "matrix-plackett-luce", "early-late")
 Positions = Literal["sinusoid", "sinusoid+attention", "relative", "xl"]
 
 
@@ -85,6 +85,7 @@ class OrderConfig:
     source_layers: int = 2
     layers: int = 2
     dropout: float = 0.0
+    token_dropout: float = 0.0  # share of target tokens the generator does not see in training
 
     def __post_init__(self) -> None:
         _require(
@@ -96,7 +97,9 @@ class OrderConfig:
         if self.law not in LAWS and ":" not in self.law:
             raise unknown_name("order.law", self.law, [*LAWS, "module:Class"])
         _require(self.beam >= 1, f"order.beam must be at least 1, got {self.beam}")
-        _require(0 <= self.dropout < 1, f"order.dropout must be in [0, 1), got {self.dropout}")
+        for name in ("dropout", "token_dropout"):
+            value = getattr(self, name)
+            _require(0 <= value < 1, f"order.{name} must be in [0, 1), got {value}")
 
     @property
     def is_learned(self) -> bool:

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from small_runs import tiny_experiment
 from voi.bench.cells import markdown, matching, measured, read_all, spread
 from voi.errors import ConfigError
+from voi.tables import to_table
 
 
 def test_a_cell_is_measured_once(tmp_path):
@@ -25,6 +27,17 @@ def test_other_settings_are_an_error_that_names_them(tmp_path):
     measured(tmp_path, "a", {"x": {"steps": 3, "rate": 1}}, dict)
     with pytest.raises(ConfigError, match=r"measured with x\.steps = 3, not 4: choose another"):
         measured(tmp_path, "a", {"x": {"steps": 4, "rate": 1}}, dict)
+
+
+def test_a_field_that_came_later_had_its_default(tmp_path):
+    settings = {"experiment": to_table(tiny_experiment())}
+    before = to_table(tiny_experiment())
+    del before["order"]["token_dropout"], before["data"]["cache"]
+    measured(tmp_path, "a", {"experiment": before}, dict)
+    assert measured(tmp_path, "a", settings, dict)["settings"]["experiment"]["data"]["cache"] == ""
+    other = {"experiment": to_table(tiny_experiment("order.token_dropout=0.5"))}
+    with pytest.raises(ConfigError, match=r"order\.token_dropout = 0\.0, not 0\.5"):
+        measured(tmp_path, "a", other, dict)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])

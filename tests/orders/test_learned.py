@@ -18,7 +18,7 @@ from small_runs import Quiet, tiny_experiment
 from voi import runs
 from voi.batch import Batch, collate
 from voi.config import LAWS, OrderConfig, Positions
-from voi.distributions import GumbelMatching, MatrixPlackettLuce, PlackettLuce
+from voi.distributions import EarlyLate, GumbelMatching, MatrixPlackettLuce, PlackettLuce
 from voi.errors import ConfigError
 from voi.orders import OrderGenerator, make_orders
 from voi.pos import UNIVERSAL
@@ -30,6 +30,7 @@ CLASSES = {
     "gumbel-matching": GumbelMatching,
     "plackett-luce": PlackettLuce,
     "matrix-plackett-luce": MatrixPlackettLuce,
+    "early-late": EarlyLate,
 }
 every_kind = pytest.mark.parametrize(
     ("positions", "law", "rows"), list(product(POSITIONS, LAWS, ROWS))
@@ -200,6 +201,35 @@ def test_one_token_has_one_order():
     q = tiny_generator()(Batch(torch.tensor([[4]]), torch.tensor([1])))
     assert not q.sample((3,)).any()
     torch.testing.assert_close(q.log_prob(q.mode), torch.zeros(1), rtol=0, atol=1e-5)
+
+
+def test_token_dropout_hides_words_in_training_alone(monkeypatch):
+    """A hidden token is the same whichever word it is; the others keep their say."""
+    generator = tiny_generator(law="plackett-luce", token_dropout=0.5)
+    batch, other = (text_batch([[4, word, 6, 4]], SOURCES[:1]) for word in (5, 1))
+    assert not torch.equal(generator(batch).logits, generator(other).logits)
+    assert torch.equal(generator(batch).logits, generator(batch).logits)
+    generator.train()
+    chances = torch.tensor([[0.9, 0.4, 0.9, 0.9]])
+    monkeypatch.setattr(torch, "rand", lambda shape, device=None: chances)
+    assert torch.equal(generator(batch).logits, generator(other).logits)
+    chances = torch.tensor([[0.4, 0.5, 0.4, 0.4]])
+    assert not torch.equal(generator(batch).logits, generator(other).logits)
+
+
+def test_without_token_dropout_no_random_number_is_drawn():
+    generator = tiny_generator().train()
+    torch.manual_seed(0)
+    generator(text_batch(TARGETS, SOURCES))
+    drawn = torch.rand(3)
+    torch.manual_seed(0)
+    assert torch.equal(drawn, torch.rand(3))
+
+
+@pytest.mark.parametrize("name", ["dropout", "token_dropout"])
+def test_dropout_is_a_share(name):
+    with pytest.raises(ConfigError, match=rf"order\.{name} must be in \[0, 1\), got 1"):
+        OrderConfig(**{name: 1.0})
 
 
 def tags_by_first_letter(tokens):

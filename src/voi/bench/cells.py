@@ -6,10 +6,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from voi import config
 from voi.atomic import write_text
 from voi.bench.timing import machine
 from voi.errors import ConfigError
 from voi.evaluation.identity import notes
+from voi.tables import to_table
 
 Result = dict[str, Any]  # plain values, as JSON holds them
 Rows = list[list[str]]  # of a table, its header first
@@ -46,7 +48,16 @@ def read(path: Path) -> Result:
         raise ConfigError(f"{path} cannot be read ({error}): remove it") from error
     if not isinstance(stored, dict) or not isinstance(stored.get("settings"), dict):
         raise ConfigError(f"{path} is not a cell of this benchmark: remove it")
-    return stored
+    return {**stored, "settings": _completed(stored["settings"])}
+
+
+def _completed(settings: Result) -> Result:
+    """Return settings whose experiment has the fields that came later too, at their defaults."""
+    try:
+        table = to_table(config.experiment(settings["experiment"]))
+    except (KeyError, ConfigError):  # without an experiment, or with one of another form
+        return settings
+    return {**settings, "experiment": json.loads(json.dumps(table))}
 
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

@@ -19,11 +19,17 @@ METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
     BASELINE: ("order.kind=l2r",),
     "voi-gumbel-matching": ("order.kind=voi", "order.law=gumbel-matching"),
     "voi-matrix-plackett-luce": ("order.kind=voi", "order.law=matrix-plackett-luce"),
+    "voi-early-late": ("order.kind=voi", "order.law=early-late"),
     "r2l": ("order.kind=r2l",),
     "common": ("order.kind=common",),
     "rare": ("order.kind=rare",),
     "random": ("order.kind=random",),
     "sao": ("order.kind=sao", "order.weighting=uniform"),  # so that the K orders differ
+    "voi-token-dropout": (  # words alone do not say the order
+        "order.kind=voi",
+        "order.law=gumbel-matching",
+        "order.token_dropout=0.3",
+    ),
 }
 QUICK_METHODS = "l2r,voi-gumbel-matching"
 

@@ -1,6 +1,7 @@
 """Laws over orders, in the manner of torch.distributions."""
 
 from voi.distributions.constraints import permutation
+from voi.distributions.early_late import EarlyLate
 from voi.distributions.fixed import Delta, Uniform
 from voi.distributions.gumbel_matching import GumbelMatching
 from voi.distributions.law import OrderLaw
@@ -12,6 +13,7 @@ from voi.distributions.plackett_luce import PlackettLuce
 __all__ = [
     "Bethe",
     "Delta",
+    "EarlyLate",
     "GumbelMatching",
     "Listed",
     "MatrixPlackettLuce",

@@ -10,7 +10,13 @@ from torch.distributions import Distribution
 from voi.batch import Batch
 from voi.config import OrderConfig
 from voi.decoder import InsertionDecoder, SourceEncoder, SourceStates
-from voi.distributions import GumbelMatching, MatrixPlackettLuce, OrderLaw, PlackettLuce
+from voi.distributions import (
+    EarlyLate,
+    GumbelMatching,
+    MatrixPlackettLuce,
+    OrderLaw,
+    PlackettLuce,
+)
 from voi.errors import ConfigError
 from voi.extras import load_named
 from voi.layers import Block, RelativeBias, XLBias, sinusoids
@@ -20,6 +26,7 @@ LAWS: Mapping[str, Callable[..., OrderLaw]] = {
     "gumbel-matching": GumbelMatching,
     "plackett-luce": PlackettLuce,
     "matrix-plackett-luce": MatrixPlackettLuce,
+    "early-late": EarlyLate,
 }
 
 
@@ -27,7 +34,7 @@ class OrderGenerator(nn.Module):
     """Answers a batch with a law over orders of each target, in one parallel pass.
 
     The law's parameters are a matrix, row = step, column = final position, or one score per
-    position for Plackett-Luce. While `share` holds, source states and token embedding are the
+    position, as each law asks for. While `share` holds, source states and token embedding are the
     decoder's; `separate` copies them and the two networks part.
     """
 
@@ -99,7 +106,7 @@ class OrderGenerator(nn.Module):
             embedding, source = decoder.embedding, source or decoder.encode(batch)
         else:
             source = self.source(batch, embedding)
-        x = embedding(batch.target) * self.config.width**0.5
+        x = self._partly_hidden(embedding(batch.target) * self.config.width**0.5)
         if self.tags is not None:
             assert batch.tags is not None, "the codec gives tags where order.tags is set"
             x = x + self.tags(batch.tags)
@@ -112,6 +119,13 @@ class OrderGenerator(nn.Module):
             memory = block.cross.memory(source.states)  # type: ignore[union-attr, operator]
             x = block(x, visible, None, memory, source.mask)
         return self.norm(x)
+
+    def _partly_hidden(self, x: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
+        """Return token embeddings, in training some of them zero: words alone say no order."""
+        if not self.training or not self.config.token_dropout:
+            return x
+        is_seen = torch.rand(x.shape[:2], device=x.device) >= self.config.token_dropout
+        return x * is_seen.unsqueeze(-1)
 
     def alignment(self, decoder: InsertionDecoder) -> Float[Tensor, ""]:
         """Return 1 - cosine between the two embeddings of a token, averaged over the vocabulary."""

@@ -1,0 +1,103 @@
+"""Orders in two runs: some tokens early, the others late, each group from left to right."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributions import constraints
+from torch.nn.functional import logsigmoid, pad
+from torch.types import _size
+
+from voi.distributions.constraints import finite_vector
+from voi.distributions.law import OrderLaw, batch_lengths, token_mask
+
+
+class EarlyLate(OrderLaw):
+    """Every token is early with probability sigmoid(s), else late; of the labels z is all we see.
+
+    q(z) = sum_{k in splits(z)} prod_{t < k} sigmoid(s[z_t]) prod_{t >= k} sigmoid(-s[z_t])
+                                                                    (docs/math.md, "early-late")
+
+    A split k cuts z into two ascending runs. An order that descends once has one split, reading
+    order has n + 1, an order that descends more than once has none: its log-probability is -inf.
+
+    >>> q = EarlyLate(torch.tensor([-3.0, 2.0, 1.0]))
+    >>> q.mode                                                    # 1 and 2 are early
+    tensor([1, 2, 0])
+    """
+
+    event_scores = "vector"
+    arg_constraints = {  # noqa: RUF012
+        "logits": finite_vector,  # s, [*batch, n]
+        "lengths": constraints.nonnegative_integer,
+    }
+
+    def __init__(
+        self,
+        logits: Tensor,
+        lengths: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if logits.ndim < 1:
+            raise ValueError("logits must be [*batch, n], a score per position, got a scalar")
+        n = logits.shape[-1]
+        is_ragged = lengths is not None
+        lengths = batch_lengths(lengths, logits.shape[:-1], logits)
+        self.logits = logits.expand(*lengths.shape, n)
+        if is_ragged:
+            self.logits = torch.where(token_mask(lengths, n), self.logits, 0)
+        super().__init__(lengths, n, validate_args)
+
+    def expand(self, batch_shape: _size, _instance: Any = None) -> "EarlyLate":
+        logits = self.logits.expand(*batch_shape, self.size)
+        new = EarlyLate(logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    @torch.no_grad()
+    def sample(self, sample_shape: _size = ()) -> Tensor:
+        chances = torch.rand(self._extended_shape(sample_shape), device=self.logits.device)
+        return self._order(chances >= self.logits.sigmoid())
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        value = self._broadcast(value)
+        by_split = self._by_split(self.logits.expand_as(value).gather(-1, value))
+        descends = pad(value.diff(dim=-1) < 0, (1, 1))[..., : self.size + 1]  # at k: [..., n + 1]
+        is_split = descends.sum(-1, keepdim=True) == descends.long()
+        return by_split.masked_fill(~is_split, -torch.inf).logsumexp(-1)
+
+    @property
+    @torch.no_grad()
+    def mode(self) -> Tensor:
+        """The order of the likeliest labels, or reading order, which many labels give."""
+        order = self._order(self.logits < 0)
+        reading = torch.arange(self.size, device=order.device).expand_as(order)
+        is_reading = self._log_reading() > self.log_prob(order)
+        return torch.where(is_reading.unsqueeze(-1), reading, order)
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of the labels, less what reading order leaves open of them."""
+        labels = torch.distributions.Bernoulli(logits=self.logits).entropy()
+        by_split = self._by_split(self.logits)
+        gap = by_split - self._log_reading().unsqueeze(-1)
+        open_part = torch.where(by_split == -torch.inf, 0, by_split.exp() * gap)
+        return torch.where(self.is_token, labels, 0).sum(-1) + open_part.sum(-1)
+
+    def _order(self, is_late: Tensor) -> Tensor:
+        """Return early positions, then late ones, then the tail."""
+        return torch.where(self.is_token, is_late.long(), 2).argsort(dim=-1, stable=True)
+
+    def _log_reading(self) -> Tensor:
+        return self._by_split(self.logits).logsumexp(-1)
+
+    def _by_split(self, logits: Tensor) -> Tensor:
+        """Return, from scores by step, the log-probability of k early steps, the others late.
+
+        The shape is [..., n + 1], one entry for each k; beyond the length it is -inf.
+        """
+        early = torch.where(self.is_token, logsigmoid(logits), 0)
+        late = torch.where(self.is_token, logsigmoid(-logits), 0)
+        before = pad(early.cumsum(-1), (1, 0))
+        after = pad(late.flip(-1).cumsum(-1).flip(-1), (0, 1))
+        is_real = token_mask(self.lengths + 1, self.size + 1)
+        return (before + after).masked_fill(~is_real, -torch.inf)
