@@ -97,6 +97,7 @@ def test_a_cell_has_scores_of_all_seen_and_new_pairs(measured):
         assert result["curve"][-1]["step"] == result["steps"] == l2r["steps"]
         assert result["cpu_seconds"] > 0
     assert l2r["parts"]["entropy"] == 0
+    assert l2r["parts"]["elbo"] == pytest.approx(l2r["log_prob"]["all"]["log_p_bound"], abs=1e-4)
     assert l2r["orders"]["sampled l2r nld"] == l2r["orders"]["mode l2r nld"] == 0
     assert l2r["orders"]["mode l2r tau"] == 1
     assert l2r["orders"]["mode common nld"] > 0
@@ -162,7 +163,7 @@ def test_tables_have_means_and_ranges(measured, tmp_path):
     assert " to " in found["Cost"][1][2]
     assert found["Not in train"][1][1] == "6"
     django_tables.write([l2r, again, voi], [], tmp_path)
-    assert "2 seeds" in (tmp_path / "django.md").read_text()
+    assert "seeds 0, 1" in (tmp_path / "django.md").read_text()
     assert len(json.loads((tmp_path / "django.json").read_text())["cells"]) == 3
     assert (tmp_path / "django-accuracy.svg").is_file()
 

@@ -17,6 +17,7 @@ from voi.bench.order_cell import trainer_of
 from voi.bench.stopwatch import Stopwatch
 from voi.config import Experiment
 from voi.data.tasks import make_task
+from voi.errors import CheckpointError
 from voi.evaluation import Settings, System, default_metrics, evaluate, score_outputs
 from voi.evaluation.likelihoods import PerToken
 from voi.evaluation.run import HYPOTHESES
@@ -43,32 +44,35 @@ def measure(
     if not trainer.run():
         raise KeyboardInterrupt
     seconds = watch.seconds
-    systems = by_seen(tested(run, "", test), is_seen)
+    model = last_model(run)
+    systems = by_seen(tested(model, run, run.name, test), is_seen)
     return {
         "scores": {name: _scores(system) for name, system in systems.items()},
         "log_prob": {name: _log_probs(system) for name, system in systems.items()},
         "num_examples": {name: len(_rows(system)) for name, system in systems.items()},
-        **order_values(_last(run), test),
-        "written": _written(_folder(run, test) / HYPOTHESES),
+        **order_values(model, test),
+        "written": _written(_folder(model, run, test) / HYPOTHESES),
         "steps": trainer.total,
         "cpu_seconds": seconds,
         "curve": watch.points,
     }
 
 
-def _last(run: Path) -> Model:
+def last_model(run: Path) -> Model:
+    """Return the model of a finished run as its last step left it."""
     folder = checkpoint.pointed(run, "last")
-    assert folder is not None, "a finished run has a last checkpoint"
+    if folder is None:
+        raise CheckpointError(f"{run} is gone: it is needed to compare what was written")
     return Model(checkpoint.load(folder))
 
 
-def _folder(run: Path, test: Settings) -> Path:
-    return run / "evaluation" / test.folder_name(_last(run))
+def _folder(model: Model, run: Path, test: Settings) -> Path:
+    return run / "evaluation" / test.folder_name(model)
 
 
-def tested(run: Path, name: str, test: Settings) -> System:
-    """Return the scored test split of a finished run; what was tested before is read."""
-    return evaluate(_last(run), name, _folder(run, test), test)
+def tested(model: Model, run: Path, name: str, test: Settings) -> System:
+    """Return the scored test split of a run; what was tested before is read."""
+    return evaluate(model, name, _folder(model, run, test), test)
 
 
 def by_seen(system: System, is_seen: Sequence[bool]) -> dict[str, System]:
@@ -120,10 +124,14 @@ def _log_probs(system: System) -> dict[str, float | None]:
 
 @torch.no_grad()
 def order_values(model: Model, test: Settings) -> dict[str, Any]:
-    """Return the parts of the ELBO per token, and how near q(z | x, y) is to two fixed orders."""
+    """Return the parts of the ELBO per token, and how near q(z | x, y) is to two fixed orders.
+
+    The targets are those whose likelihood is bounded.
+    """
     data, networks = model.experiment.data, model.networks
     examples = make_task(data.task, data.options).split(test.split)
-    examples = runs.first(examples, test.limit or len(examples))
+    limits = test.limit, test.likelihood_limit, len(examples)
+    examples = runs.first(examples, min(limit for limit in limits if limit))
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
     counts = torch.tensor(model.codec.vocabulary.counts)
     common = make_orders("common", model.experiment.order, counts, networks.decoder)

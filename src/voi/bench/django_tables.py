@@ -8,10 +8,10 @@ from typing import Any
 
 from voi import plots
 from voi.atomic import write_text
-from voi.bench.cells import Result, Rows, markdown, spread
+from voi.bench.cells import Result, Rows, markdown, seeds, spread
 from voi.bench.curves import seed_curve
 from voi.bench.django import BASELINE, METHODS, run_folder
-from voi.bench.django_cell import by_seen, tested
+from voi.bench.django_cell import by_seen, last_model, tested
 from voi.evaluation import Settings, Table, side_by_side
 
 SCORES = {
@@ -113,9 +113,10 @@ def compared(
         methods = [r["settings"]["method"] for r in results if r["settings"]["seed"] == seed]
         if BASELINE in methods and len(methods) > 1:
             methods.sort(key=lambda method: method != BASELINE)  # the first is compared with
+            paths = {method: run_folder(folder, method, seed) for method in methods}
             systems = [
-                by_seen(tested(run_folder(folder, method, seed), method, test), is_seen)
-                for method in methods
+                by_seen(tested(last_model(path), path, method, test), is_seen)
+                for method, path in paths.items()
             ]
             for part in systems[0]:
                 table = side_by_side([system[part] for system in systems])
@@ -158,10 +159,9 @@ def _difference(found: Mapping[str, Any] | None) -> str:
 def about(results: Sequence[Result]) -> str:
     """Return what the tables are of, in one sentence."""
     count, steps = results[0]["num_examples"]["all"], results[0]["steps"]
-    num_seeds = len({result["settings"]["seed"] for result in results})
     return (
         f"Django, {count} test pairs, weights of the last of {steps:,} updates, mean (and range) "
-        f"of {num_seeds} seeds."
+        f"of seeds {seeds(results)}."
     )
 
 
