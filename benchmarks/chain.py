@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from measure import Silent
 from voi import config, load, plots, runs
 from voi.atomic import write_text
 from voi.bench.cells import Result, Rows, markdown
@@ -26,16 +27,6 @@ from voi.tokens import build_corpus
 from voi.validation import validate
 
 STEPS = {5: 2500, 6: 3500}
-
-
-class Silent:
-    """A watcher that looks away."""
-
-    def trained(self, *_: Any) -> None: ...
-
-    def validated(self, *_: Any) -> None: ...
-
-    def said(self, *_: Any) -> None: ...
 
 
 def measured(folder: Path, positions: int, order: str, seed: int) -> dict[str, Any]:

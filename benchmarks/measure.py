@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from voi.bench import timing
 from voi.bench.timing import Timed, interleaved, medians
@@ -13,6 +13,7 @@ from voi.evaluation.identity import commit
 
 __all__ = [
     "Memory",
+    "Silent",
     "interleaved",
     "machine",
     "medians",
@@ -21,6 +22,16 @@ __all__ = [
     "print_table",
     "ratio",
 ]
+
+
+class Silent:
+    """A watcher that looks away."""
+
+    def trained(self, *_: Any) -> None: ...
+
+    def validated(self, *_: Any) -> None: ...
+
+    def said(self, *_: Any) -> None: ...
 
 
 class Memory(NamedTuple):
