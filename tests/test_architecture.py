@@ -1,11 +1,15 @@
 """The shape of the code: layers, sizes, names, and how much an import costs."""
 
 import ast
+import inspect
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import voi
 
 PACKAGE = Path(__file__).parents[1] / "src" / "voi"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -18,6 +22,7 @@ LAYERS = {
     "extras": 1,
     "world": 1,
     "tables": 1,
+    "tensor_file": 2,
     "config": 2,
     "metrics": 2,
     "analysis": 2,
@@ -90,6 +95,39 @@ def test_files_and_functions_are_small(path):
             assert node.end_lineno - node.lineno < 60, f"{node.name} is long"
 
 
+def test_most_functions_are_short():
+    """The median has at most 15 lines."""
+    trees = [ast.parse(path.read_text()) for path in FILES]
+    sizes = [
+        node.end_lineno - node.lineno + 1
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    ]
+    assert statistics.median(sizes) <= 15
+
+
+@pytest.mark.parametrize("name", voi.__all__)
+def test_public_names_are_documented_typed_and_shown(name):
+    """Each has a docstring with an example, and so do types of all that is called."""
+    public = getattr(voi, name)
+    assert ">>> " in inspect.getdoc(public)
+    called = [public] if inspect.isfunction(public) else _methods(public)
+    for each in called:
+        assert inspect.getdoc(each), f"{each.__qualname__} has no docstring"
+        signature = inspect.signature(each)
+        assert signature.return_annotation is not inspect.Signature.empty, each.__qualname__
+        for parameter in signature.parameters.values():
+            assert parameter.name in ("self", "cls") or parameter.annotation is not parameter.empty
+
+
+def _methods(cls: type) -> list:
+    """Return the public methods and properties that a class defines itself."""
+    found = [value for key, value in vars(cls).items() if not key.startswith("_")]
+    found = [getattr(value, "fget", getattr(value, "__func__", value)) for value in found]
+    return [value for value in found if inspect.isfunction(value)]
+
+
 def test_no_postponed_annotations():
     assert not [f for f in FILES if "from __future__ import annotations" in f.read_text()]
 
@@ -101,8 +139,6 @@ def test_importing_voi_is_light():
 
 
 def test_public_names_resolve():
-    import voi
-
     for name in voi.__all__:
         assert getattr(voi, name) is not None
     with pytest.raises(AttributeError, match="no attribute"):

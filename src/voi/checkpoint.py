@@ -6,6 +6,7 @@ A checkpoint is a model folder with the state of training beside it. The manifes
 SHA-256 of every file, so that a truncated copy is found before it is used. Nothing is pickled.
 """
 
+import difflib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from voi.atomic import atomic_folder, write_text
@@ -23,6 +24,7 @@ from voi.config import Experiment, experiment
 from voi.errors import CheckpointError, VoiError
 from voi.networks import Networks
 from voi.tables import to_table
+from voi.tensor_file import gather_all, save_file
 from voi.tokens import Codec
 
 FORMAT = 1
@@ -62,10 +64,10 @@ def save(
         with atomic_folder(folder) as draft:
             _write_json(draft / "experiment.json", to_table(config))
             _write_json(draft / "codec.json", codec.to_table())
-            save_file(_contiguous(networks.state_dict()), draft / _WEIGHTS)
+            save_file(networks.state_dict(), draft / _WEIGHTS)
             if state is not None:
                 _write_json(draft / _STATE, dict(state.values))
-                save_file(_contiguous(state.tensors), draft / _TENSORS)
+                save_file(state.tensors, draft / _TENSORS)
             files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
             manifest = {"format": FORMAT, "region_size": region_size, "files": files}
             _write_json(draft / "manifest.json", manifest)
@@ -74,6 +76,12 @@ def save(
             f"cannot write checkpoint {folder}: {error}; free space or choose another folder, "
             f"then continue with --resume"
         ) from error
+
+
+def take_part(networks: Networks, state: TrainingState) -> None:
+    """Give another process, which saves, the parts of tensors that this one holds."""
+    gather_all(networks.state_dict())
+    gather_all(state.tensors)
 
 
 def load(folder: Path, device: str = "cpu") -> Checkpoint:
@@ -125,9 +133,16 @@ def find(path: Path) -> Path:
     if found is None:
         raise CheckpointError(
             f"no model in {path}: expected a run folder of `voi train` or a model folder with "
-            f"manifest.json"
+            f"manifest.json{_nearest(path)}"
         )
     return found
+
+
+def _nearest(path: Path) -> str:
+    """Return the run of the most similar name in the same folder, if there is one."""
+    runs = path.parent.glob("*/last.json") if path.parent.is_dir() else ()
+    names = difflib.get_close_matches(path.name, (run.parent.name for run in runs), n=1)
+    return f"; did you mean {path.parent / names[0]}?" if names else ""
 
 
 def _check(folder: Path) -> dict[str, Any]:
@@ -137,7 +152,10 @@ def _check(folder: Path) -> dict[str, Any]:
     manifest = _read_json(path)
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
-        raise CheckpointError(f"{folder} has format {found}, this version of voi reads {FORMAT}")
+        raise CheckpointError(
+            f"{folder} has format {found}, this version of voi reads {FORMAT}: train again, or "
+            f"install the version that made it"
+        )
     if not isinstance(manifest.get("files"), dict) or "region_size" not in manifest:
         raise CheckpointError(f"{path} is incomplete: restore it, or take another checkpoint")
     for name, expected in manifest["files"].items():
@@ -156,10 +174,6 @@ def _digest(path: Path) -> dict[str, Any]:
             "bytes": path.stat().st_size,
             "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
         }
-
-
-def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -189,6 +189,7 @@ class TrainingConfig:
     recompute: bool = False  # states inside blocks are computed again: less memory, more time
     device: str = "cpu"
     split: Literal["batches", "orders"] = "batches"  # what several processes divide
+    shard: bool = False  # they also divide parameters, gradients and Adam's moments
     log_every: int = 20  # steps
     validate_every: int = 500  # steps
     checkpoint_every: int = 500  # steps

@@ -1,5 +1,8 @@
 """The two networks of an experiment, built from its configuration alone."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import torch
 from torch import nn
 
@@ -7,6 +10,8 @@ from voi.config import Experiment
 from voi.decoder import InsertionDecoder
 from voi.layers import Block
 from voi.orders import make_orders
+
+T = TypeVar("T")
 
 
 class Networks(nn.Module):
@@ -20,3 +25,10 @@ class Networks(nn.Module):
         for module in self.modules():
             if isinstance(module, Block):
                 module.recompute = experiment.training.recompute
+
+    def forward(self, compute: Callable[[], T]) -> T:
+        """Return what a function computes with the networks.
+
+        Where processes hold parts of the parameters, they are gathered around this call.
+        """
+        return compute()

@@ -65,11 +65,15 @@ class World:
         return sums.tolist()
 
     def add_gradients(self, parameters: Iterable[Tensor], share: float) -> None:
-        """Replace gradients by their sum over all processes, times `share`."""
+        """Replace gradients by their sum over all processes, times `share`.
+
+        Gradients that processes hold in parts were added up in the backward pass.
+        """
         if self.size == 1:
             return
         bucket: list[Tensor] = []
-        for grad in [p.grad for p in parameters if p.grad is not None]:
+        own = [p for p in parameters if not is_divided(p)]
+        for grad in [p.grad for p in own if p.grad is not None]:
             bucket.append(grad)
             if sum(g.numel() for g in bucket) >= _BUCKET:
                 self._add(bucket, share)
@@ -100,6 +104,32 @@ class World:
             dist.all_reduce(x)
         except RuntimeError as error:
             raise _lost(error) from error
+
+
+def is_divided(x: Tensor) -> bool:
+    """Does each process hold a part of the tensor only?"""
+    return hasattr(x, "full_tensor")  # a DTensor, whose import costs half a second
+
+
+def whole(x: Tensor) -> Tensor:
+    """Return a tensor with the parts that all processes hold; all of them must come here."""
+    if not is_divided(x):
+        return x
+    try:
+        return x.full_tensor()  # type: ignore[attr-defined]
+    except RuntimeError as error:
+        raise _lost(error) from error
+
+
+def part(x: Tensor, like: Tensor) -> Tensor:
+    """Return the part of a whole tensor that this process holds of another one of its shape."""
+    if not is_divided(like) or x.shape != like.shape:
+        return x
+    from torch.distributed.tensor import distribute_tensor
+
+    mesh, placements = like.device_mesh, like.placements  # type: ignore[attr-defined]
+    view = distribute_tensor(x.to(like.device), mesh, placements, src_data_rank=None)
+    return torch.empty_like(like).copy_(view).detach()  # a view would keep the whole
 
 
 def _lost(error: RuntimeError) -> LostProcessError:

@@ -1,45 +1,22 @@
 """Real processes under torchrun: the same run as one process, and what happens if one is lost."""
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
-from small_runs import TINY
-
-
-def _command(processes, *arguments):
-    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    start = [sys.executable, *(torchrun if processes > 1 else []), "-m", "voi"]
-    return [*start, *map(str, arguments)]
-
-
-def _environment():
-    return {**os.environ, "OMP_NUM_THREADS": "1"}
-
-
-def _train(processes, folder, *settings):
-    changes = [x for setting in (*TINY, *settings) for x in ("--set", setting)]
-    command = _command(processes, "train", "chain", *changes, "--out", folder)
-    return subprocess.run(command, capture_output=True, text=True, env=_environment(), timeout=300)
-
-
-def _losses(folder):
-    lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
-    return [line["loss"] for line in lines if line["kind"] == "train"]
-
+from small_runs import settings_of
+from torchrun import call_processes, command, environment, losses, train
 
 CURVE = ["training.steps=20", "training.log_every=1", "training.accumulate=2"]
 
 
 def test_two_processes_are_one_with_the_same_global_batch(tmp_path):
-    done = [_train(n, tmp_path / str(n), *CURVE, "decoder.dropout=0.1") for n in (1, 2)]
+    done = [train(n, tmp_path / str(n), *CURVE, "decoder.dropout=0.1") for n in (1, 2)]
     assert [one.returncode for one in done] == [0, 0], done[-1].stderr
-    alone, together = (_losses(tmp_path / str(n)) for n in (1, 2))
+    alone, together = (losses(tmp_path / str(n)) for n in (1, 2))
     assert len(alone) == 20
     assert together == pytest.approx(alone, abs=1e-5)
 
@@ -48,10 +25,9 @@ def test_a_lost_process_stops_the_run_and_one_alone_goes_on(tmp_path):
     """Processes are killed, not asked; what is resumed equals what was never stopped."""
     settings = [*CURVE, "training.steps=120", "training.checkpoint_every=5"]
     whole, run = tmp_path / "whole", tmp_path / "run"
-    assert _train(1, whole, *settings).returncode == 0
-    changes = [x for setting in (*TINY, *settings) for x in ("--set", setting)]
-    command = _command(2, "train", "chain", *changes, "--out", run)
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=_environment()) as job:
+    assert train(1, whole, *settings).returncode == 0
+    line = command(2, "-m", "voi", "train", "chain", *settings_of(*settings), "--out", run)
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment()) as job:
         while not (run / "last.json").exists():
             assert job.poll() is None
             time.sleep(0.05)
@@ -59,10 +35,9 @@ def test_a_lost_process_stops_the_run_and_one_alone_goes_on(tmp_path):
         said = job.communicate(timeout=120)[1]
     assert job.returncode != 0
     assert "SIGKILL" in said  # torchrun names the process that went
-    assert len(_losses(run)) < 120
-    resumed = subprocess.run(_command(1, "train", "--resume", run), env=_environment(), timeout=300)
-    assert resumed.returncode == 0
-    assert _losses(run) == pytest.approx(_losses(whole), abs=1e-4)
+    assert len(losses(run)) < 120
+    assert call_processes(1, "-m", "voi", "train", "--resume", run).returncode == 0
+    assert losses(run) == pytest.approx(losses(whole), abs=1e-4)
 
 
 def _workers(parent):
@@ -71,13 +46,13 @@ def _workers(parent):
 
 
 def test_orders_can_be_divided(tmp_path):
-    done = _train(2, tmp_path / "run", "training.split=orders", "training.num_orders=4")
+    done = train(2, tmp_path / "run", "training.split=orders", "training.num_orders=4")
     assert done.returncode == 0, done.stderr
-    assert len(_losses(tmp_path / "run")) == 6
+    assert len(losses(tmp_path / "run")) == 6
 
 
 def test_what_cannot_be_divided_is_refused(tmp_path):
-    done = _train(2, tmp_path / "run", "training.accumulate=3")
+    done = train(2, tmp_path / "run", "training.accumulate=3")
     assert done.returncode != 0
     assert "set training.accumulate to a multiple of 2, got 3" in done.stderr
     assert not (tmp_path / "run").exists()

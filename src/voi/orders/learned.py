@@ -82,6 +82,11 @@ class OrderGenerator(nn.Module):
             )
         self._decoder = lambda: decoder  # hidden from nn.Module: the parameters are the decoder's
 
+    @property
+    def is_sharing(self) -> bool:
+        """Are source encoder and token embedding the decoder's?"""
+        return self._decoder is not None
+
     def separate(self) -> None:
         """Continue with copies of what was shared; nothing happens where nothing is."""
         if self._decoder is not None:

@@ -28,6 +28,7 @@ from voi.tokens import Codec, Corpus
 from voi.training.log import MetricsLog
 from voi.training.optimiser import Optimiser
 from voi.training.schedule import entropy_weight, rate_factor
+from voi.training.sharding import placed, undivided
 from voi.training.update import Scored, Update, Updated
 from voi.world import World
 
@@ -85,7 +86,11 @@ class Trainer:
         self.experiment, self.config = experiment, experiment.training
         self.world, self.device = world, world.own_device(self.config.device)
         self._check_split()
-        self.networks = networks.to(self.device)
+        if self.config.compile:
+            for module in networks.modules():
+                if isinstance(module, Block):
+                    module.compile()
+        self.networks = placed(networks, experiment, world)
         self.corpus, self.codec, self.run_folder = corpus, codec, run
         self.validate, self.distance, self.watcher = validate, distance, watcher
         self.region_size = region_size
@@ -99,10 +104,6 @@ class Trainer:
         )
         self.totals = [self._phase_steps(phase) for phase in self.config.phases]
         self._stopping: str | None = None
-        if self.config.compile:
-            for module in networks.modules():
-                if isinstance(module, Block):
-                    module.compile()
 
     @property
     def total(self) -> int:
@@ -176,26 +177,29 @@ class Trainer:
         progress.phase_step = progress.epoch = progress.position = 0
 
     def _after(self, updated: Updated, beta: float, factor: float, log: MetricsLog | None) -> None:
-        """Log, validate and checkpoint where it is time to; one process does it for all."""
+        """Log, validate and checkpoint where it is time to; the main process has the log."""
         progress, config = self.progress, self.config
-        if log is None:
-            return
-        window = progress.window
-        sums = {"loss": updated.loss, "reward": updated.reward, "tokens": updated.num_tokens}
-        sums |= {"decoder_norm": updated.decoder_norm, "order_norm": updated.order_norm, "steps": 1}
-        for name, value in sums.items():
-            window[name] = window.get(name, 0.0) + value
         is_last = progress.step == self.total
-        if progress.step % config.log_every == 0 or is_last:
-            values = self._log_values(updated, beta, factor)
-            log.write("train", progress.step, values)
-            self.watcher.trained(progress, self.total, values)
-            progress.window = {"since": progress.seconds}
+        if log is not None:
+            self._count(updated)
+            if progress.step % config.log_every == 0 or is_last:
+                values = self._log_values(updated, beta, factor)
+                log.write("train", progress.step, values)
+                self.watcher.trained(progress, self.total, values)
+                progress.window = {"since": progress.seconds}
         if progress.step % config.validate_every == 0 or is_last:
             self._validate(log)
         is_due = progress.step % config.checkpoint_every == 0 or self._is_snapshot(progress.step)
         if is_due and not is_last:
             self._save()
+
+    def _count(self, updated: Updated) -> None:
+        """Add an update to the sums since the last log line."""
+        window = self.progress.window
+        sums = {"loss": updated.loss, "reward": updated.reward, "tokens": updated.num_tokens}
+        sums |= {"decoder_norm": updated.decoder_norm, "order_norm": updated.order_norm, "steps": 1}
+        for name, value in sums.items():
+            window[name] = window.get(name, 0.0) + value
 
     def _log_values(self, updated: Updated, beta: float, factor: float) -> dict[str, float | int]:
         window, scored = self.progress.window, updated.scored
@@ -216,16 +220,27 @@ class Trainer:
             "seconds": self.progress.seconds,
         }
 
-    def _validate(self, log: MetricsLog) -> None:
-        self.networks.eval()
-        with torch.random.fork_rng(), torch.no_grad():
-            torch.manual_seed(self.config.seed)
-            values = self.validate(self.networks)
-        log.write("valid", self.progress.step, values)
-        self.watcher.validated(self.progress, values)
-        if values["score"] > self.progress.best:
-            self.progress.best = values["score"]
+    def _validate(self, log: MetricsLog | None) -> None:
+        """Let the main process validate, and all save what is the best so far."""
+        networks = undivided(self.networks, self._new_networks, self.world)
+        score = -math.inf
+        if log is not None and networks is not None:
+            networks.to(self.device).eval()
+            with torch.random.fork_rng(), torch.no_grad():
+                torch.manual_seed(self.config.seed)
+                values = self.validate(networks)
+            log.write("valid", self.progress.step, values)
+            self.watcher.validated(self.progress, values)
+            score = values["score"]
+        del networks
+        is_best = score > self.progress.best
+        if self.world.total([float(is_best)], self.device)[0]:
+            self.progress.best = max(score, self.progress.best)
             self._save("best")
+
+    def _new_networks(self) -> Networks:
+        counts = torch.tensor(self.codec.vocabulary.counts, device="cpu")
+        return Networks(self.experiment, counts, self.region_size)
 
     def _check(self, updated: Updated) -> None:
         values = (updated.loss, updated.decoder_norm, updated.order_norm)
@@ -277,12 +292,12 @@ class Trainer:
     def _save(self, name: str = "last") -> None:
         """Write a checkpoint of this step, point to it, and remove the one that fell out of use."""
         if not self.world.is_main:
+            checkpoint.take_part(self.networks, self._state())
             return
         folder = self.run_folder / "checkpoints" / f"step-{self.progress.step:08d}"
-        if not folder.exists() or name == "last":
-            checkpoint.save(
-                folder, self.experiment, self.codec, self.networks, self.region_size, self._state()
-            )
+        checkpoint.save(
+            folder, self.experiment, self.codec, self.networks, self.region_size, self._state()
+        )
         checkpoint.point(self.run_folder, name, folder)
         kept = {checkpoint.pointed(self.run_folder, kind) for kind in ("last", "best")}
         for old in folder.parent.glob("step-*"):

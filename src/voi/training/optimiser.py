@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from voi.world import World
+from voi.world import World, part, whole
 
 
 class Optimiser:
@@ -28,7 +28,7 @@ class Optimiser:
         """Apply the gradients at a learning rate, clear them, and return their norm."""
         self.adam.param_groups[0]["lr"] = rate
         self.world.add_gradients(self.parameters, self.share)
-        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip or float("inf"))
+        norm = whole(nn.utils.clip_grad_norm_(self.parameters, self.clip or float("inf")))
         if torch.isfinite(norm):
             self.adam.step()
         self.clear()
@@ -48,5 +48,6 @@ class Optimiser:
         states: dict[int, dict[str, Tensor]] = {}
         for key, tensor in tensors.items():
             number, _, name = key.partition(".")
-            states.setdefault(int(number), {})[name] = tensor
+            own = part(tensor, self.parameters[int(number)])
+            states.setdefault(int(number), {})[name] = own
         self.adam.load_state_dict({**self.adam.state_dict(), "state": states})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -10,7 +11,7 @@ from torch.distributions import Distribution
 
 from voi.batch import Batch
 from voi.config import Experiment, Phase
-from voi.decoder import InsertionDecoder, SourceStates, StepLogProbs
+from voi.decoder import SourceStates, StepLogProbs
 from voi.networks import Networks
 from voi.objective import advantages, decoder_loss, order_loss, ppo_loss
 from voi.orders import OrderGenerator
@@ -58,7 +59,7 @@ class Update:
         self.experiment, self.phase, self.world = experiment, phase, world
         splits_orders = experiment.training.split == "orders"
         self.num_orders = phase.num_orders // (world.size if splits_orders else 1)
-        self.decoder: InsertionDecoder = networks.decoder
+        self.networks, self.decoder = networks, networks.decoder
         self.orders = orders
         self.decoder_optimiser, self.order_optimiser = decoder_optimiser, order_optimiser
         has_parameters = any(p.requires_grad for p in orders.parameters())
@@ -98,6 +99,17 @@ class Update:
         self, batch: Batch, decoder_learns: bool, orders_learn: bool, entropy_weight: float
     ) -> Scored:
         """Add one batch's gradients and return its scored orders."""
+        loss, scored = self.networks(
+            lambda: self._score(batch, decoder_learns, orders_learn, entropy_weight)
+        )
+        if loss.requires_grad:
+            (loss / self.phase.accumulate).backward()
+        return scored
+
+    def _score(
+        self, batch: Batch, decoder_learns: bool, orders_learn: bool, entropy_weight: float
+    ) -> tuple[Float[Tensor, ""], Scored]:
+        """Return the loss of a batch, without a gradient where nothing learns, and its orders."""
         config = self.experiment.objective
         with self._precision(batch):
             with torch.set_grad_enabled(decoder_learns):
@@ -113,10 +125,8 @@ class Update:
             if orders_learn and not self.uses_ppo:
                 loss = loss + order_loss(q, orders, terms.joint, entropy_weight, config, self._all)
                 loss = loss + self._alignment()
-        if loss.requires_grad:
-            (loss / self.phase.accumulate).backward()
         kept = SourceStates(source.states.detach(), source.mask)
-        return Scored(batch, q, orders, terms, kept)
+        return loss, Scored(batch, q, orders, terms, kept)
 
     def _all(self, values: Float[Tensor, "own batch"]) -> Float[Tensor, "K batch"]:
         """Return the values of all K orders, also of those that other processes have."""
@@ -138,14 +148,24 @@ class Update:
             fixed.append((part, old, gain))
         for _ in range(config.ppo_steps):
             for part, old, gain in fixed:
-                with self._precision(part.batch):
-                    q = self.orders(part.batch, part.source)  # a shared encoder's, as scored
-                    loss = ppo_loss(q, part.orders, gain, old, entropy_weight, config)
-                    loss = loss + self._alignment()
+                loss = self.networks(partial(self._ppo_loss, part, gain, old, entropy_weight))
                 (loss / self.phase.accumulate).backward()
             norm = self.order_optimiser.step(self.phase.order_rate * factor)
             self.decoder_optimiser.clear()
         return norm
+
+    def _ppo_loss(
+        self,
+        part: Scored,
+        gain: Float[Tensor, "K batch"],
+        old: Float[Tensor, "K batch"],
+        entropy_weight: float,
+    ) -> Float[Tensor, ""]:
+        config = self.experiment.objective
+        with self._precision(part.batch):
+            q = self.orders(part.batch, part.source)  # a shared encoder's, as scored
+            loss = ppo_loss(q, part.orders, gain, old, entropy_weight, config)
+            return loss + self._alignment()
 
     def _precision(self, batch: Batch) -> torch.autocast:
         is_low = self.experiment.training.precision == "bfloat16"

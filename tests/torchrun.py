@@ -1,0 +1,36 @@
+"""Real processes: `voi` or a script alone, or under torchrun, with one thread each."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from small_runs import settings_of
+
+
+def command(processes: int, *arguments: object) -> list[str]:
+    """Return the command that starts a script, or `-m voi`, in one or several processes."""
+    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    return [sys.executable, *(torchrun if processes > 1 else []), *map(str, arguments)]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def call_processes(processes: int, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a script, or `-m voi`, to its end."""
+    line = command(processes, *arguments)
+    return subprocess.run(line, capture_output=True, text=True, env=environment(), timeout=300)
+
+
+def train(processes: int, folder: Path, *settings: str) -> subprocess.CompletedProcess[str]:
+    """Train a tiny chain in a folder."""
+    changes = settings_of(*settings)
+    return call_processes(processes, "-m", "voi", "train", "chain", *changes, "--out", folder)
+
+
+def losses(folder: Path) -> list[float]:
+    lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    return [line["loss"] for line in lines if line["kind"] == "train"]
