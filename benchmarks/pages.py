@@ -10,6 +10,7 @@ one. Only what stands between a line `<!-- made by benchmarks/pages.py: NAME -->
 """
 
 import argparse
+import json
 import re
 import shutil
 import tempfile
@@ -19,12 +20,13 @@ from pathlib import Path
 
 import chain
 from voi.atomic import write_text
-from voi.bench import order_tables, recovery_tables
+from voi.bench import django_tables, order_tables, recovery_tables
 from voi.bench.cells import Result, Rows, markdown, read_all, seeds
 from voi.errors import ConfigError
 
 ROOT = Path(__file__).parents[1]
 NOTHING = "Not measured yet.\n"
+COMPARISONS = "comparisons.json"
 BLOCK = re.compile(
     r"(?<=^<!-- made by benchmarks/pages\.py: )(?P<name>[\w-]+) -->\n.*?(?=^<!-- end -->$)",
     re.MULTILINE | re.DOTALL,
@@ -43,11 +45,13 @@ class Kind:
     headline: Callable[[Results], Rows]
     draw: Callable[[Results, Path], Mapping[str, str]]  # into a folder: captions by file
     read: Callable[[Path], Results] = lambda folder: read_all(folder / "cells")
+    compared: Callable[[Results], Rows] | None = None  # the comparisons stored beside cells
 
 
 def _kind(title: str, command: str, module: object) -> Kind:
     names = ("about", "tables", "headline", "draw")
-    return Kind(title, command, *(getattr(module, name) for name in names))
+    compared = getattr(module, "comparison_rows", None)
+    return Kind(title, command, *(getattr(module, name) for name in names), compared=compared)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -64,6 +68,7 @@ KINDS: Mapping[str, Kind] = {
     "recovery": _kind(
         "Recovery of a taught order", "voi bench recovery --out runs/recovery", recovery_tables
     ),
+    "django": _kind("Orders on Django", "voi bench django --out runs/django", django_tables),
 }
 
 
@@ -105,13 +110,17 @@ def commits(results: Results) -> str:
     return f"commit{'s' if len(found) > 1 else ''} {', '.join(found)}"
 
 
-def page_block(kind: Kind, results: Results, folder: Path) -> str:
+def page_block(kind: Kind, folder: Path, results: Results, plots: Path) -> str:
     """Return the made part of an experiment's page; its plots are drawn into a folder."""
     if not results:
         return NOTHING
     parts = [f"{kind.about(results)}\n", origin(results)]
-    parts += [f"## {title}\n\n{markdown(rows)}" for title, rows in kind.tables(results).items()]
-    parts += [f"![{said}]({file})\n" for file, said in kind.draw(results, folder).items()]
+    tables = dict(kind.tables(results))
+    if kind.compared and (folder / COMPARISONS).is_file():
+        stored = json.loads((folder / COMPARISONS).read_text(encoding="utf-8"))
+        tables["Difference to `l2r`, paired bootstrap, 95 % interval"] = kind.compared(stored)
+    parts += [f"## {title}\n\n{markdown(rows)}" for title, rows in tables.items()]
+    parts += [f"![{said}]({file})\n" for file, said in kind.draw(results, plots).items()]
     return "\n".join(parts)
 
 
@@ -167,7 +176,7 @@ def made(root: Path, plots: Path) -> dict[Path, str]:
     pages = {}
     for name, results in found.items():
         (plots / name).mkdir(parents=True, exist_ok=True)
-        block = page_block(kind_of(name), results, plots / name)
+        block = page_block(kind_of(name), folder / name, results, plots / name)
         path = folder / name / "index.md"
         old = path.read_text(encoding="utf-8") if path.is_file() else empty_page(name)
         pages[name] = filled(old, {name: block})
@@ -182,7 +191,7 @@ def made(root: Path, plots: Path) -> dict[Path, str]:
 
 def take(root: Path, name: str, run: Path) -> None:
     """Copy the cells of a run, or the results of benchmarks/chain.py, to where pages read them."""
-    kind_of(name)
+    kind = kind_of(name)
     folder = root / "docs" / "results" / name
     sources = sorted((run / "cells").glob("*.json")) or [run / "results.json"]
     target = folder / "cells" if sources[0].parent.name == "cells" else folder
@@ -191,6 +200,10 @@ def take(root: Path, name: str, run: Path) -> None:
         text = source.read_text(encoding="utf-8")
         text = re.sub(r'"/[^"\n]*?([^/"\n]+)"', r'"\1"', text)  # no paths of this machine
         write_text(target / source.name, text)
+    summary = run / f"{name.partition('-')[0]}.json"
+    if kind.compared and summary.is_file():
+        compared = json.loads(summary.read_text(encoding="utf-8"))["comparisons"]
+        write_text(folder / COMPARISONS, json.dumps(compared, indent=1) + "\n")
 
 
 def write(root: Path) -> list[Path]:

@@ -7,8 +7,24 @@ import jaxtyping
 jaxtyping.install_import_hook("voi", "beartype.beartype")
 
 import hypothesis  # noqa: E402
+import pytest  # noqa: E402
 import torch  # noqa: E402
+
+from chance import NUM_SEEDS, shift_seeds  # noqa: E402
 
 hypothesis.settings.register_profile("voi", deadline=None)  # the machine may be busy
 hypothesis.settings.load_profile("voi")
 torch.set_num_threads(int(os.environ.get("VOI_TEST_THREADS", "1")))
+
+
+def pytest_generate_tests(metafunc):
+    """VOI_TEST_SEEDS=20: every statistical test runs 20 times, each time with other seeds."""
+    if NUM_SEEDS and metafunc.definition.get_closest_marker("statistical"):
+        metafunc.fixturenames.append("other_seeds")
+        seeds = range(1, NUM_SEEDS + 1)
+        metafunc.parametrize("other_seeds", seeds, indirect=True, ids=lambda seed: f"seed{seed}")
+
+
+@pytest.fixture
+def other_seeds(request, monkeypatch):
+    shift_seeds(monkeypatch, request.param)

@@ -1,12 +1,13 @@
 """Pages of results say what the stored cells say, and what was written by hand stays."""
 
-import importlib
+import dataclasses
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+import pages
 from voi.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -15,13 +16,7 @@ MACHINE = "2 cores (X), 1 threads, torch 2, load {}"
 
 
 @pytest.fixture
-def pages(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    return importlib.import_module("pages")
-
-
-@pytest.fixture
-def root(tmp_path, pages):
+def root(tmp_path):
     """A project with empty experiments."""
     blocks = [f"<!-- made by benchmarks/pages.py: {name} -->\n<!-- end -->\n" for name in NAMES]
     (tmp_path / "README.md").write_text("Before\n" + "\nbetween\n".join(blocks) + "after\n")
@@ -59,7 +54,7 @@ def chain_run(positions: int, order: str, seed: int, accuracy: float) -> dict:
     return {**setting, "accuracy": accuracy, "distance": 0.25, "cpu_seconds": 100.0}
 
 
-def test_the_stored_pages_are_up_to_date(pages, tmp_path):
+def test_the_stored_pages_are_up_to_date(tmp_path):
     for path, text in pages.made(ROOT, tmp_path).items():
         assert path.read_text() == text, f"{path}: run python benchmarks/pages.py"
     for plot in tmp_path.glob("*/*.svg"):
@@ -71,7 +66,7 @@ def test_stored_cells_name_no_path_of_a_machine():
         assert not re.search(r'"/\w', path.read_text()), path
 
 
-def test_without_cells_nothing_is_said_to_be_measured(pages, root):
+def test_without_cells_nothing_is_said_to_be_measured(root):
     assert len(pages.write(root)) == 3 + 2
     assert "Not measured yet." in (root / "docs" / "results" / "orders" / "index.md").read_text()
     readme = (root / "README.md").read_text()
@@ -79,7 +74,7 @@ def test_without_cells_nothing_is_said_to_be_measured(pages, root):
     assert pages.write(root) == []
 
 
-def test_a_partial_set_of_cells_gives_a_table_that_says_what_is_missing(pages, root, tmp_path):
+def test_a_partial_set_of_cells_gives_a_table_that_says_what_is_missing(root, tmp_path):
     run = tmp_path / "run"
     for cell in (("sorting", "l2r", 0, 0.5), ("sorting", "l2r", 1, 1.0), ("chain-6", "sao", 0, 0)):
         order_run(run, *cell)
@@ -97,7 +92,7 @@ def test_a_partial_set_of_cells_gives_a_table_that_says_what_is_missing(pages, r
     assert "/home/" not in "".join(path.read_text() for path in root.glob("docs/**/*.json"))
 
 
-def test_two_experiments_of_one_kind(pages, root, tmp_path):
+def test_two_experiments_of_one_kind(root, tmp_path):
     recovery_run(tmp_path / "run", "gumbel-matching.xl.k4", 0, 0.125)
     pages.take(root, "recovery-coco", tmp_path / "run")
     pages.write(root)
@@ -111,7 +106,21 @@ def test_two_experiments_of_one_kind(pages, root, tmp_path):
         pages.take(root, "other", tmp_path / "run")
 
 
-def test_chain_has_its_seeds_side_by_side(pages, root, tmp_path):
+def test_comparisons_are_shown_below_the_tables(root, tmp_path, monkeypatch):
+    """Only Django has them; what they look like is up to its own table."""
+    order_run(tmp_path / "run", "sorting", "l2r", 0, 0.5)
+    stored = {"cells": [], "comparisons": [{"p_value": 0.25}]}
+    (tmp_path / "run" / "orders.json").write_text(json.dumps(stored))
+    kind = dataclasses.replace(pages.KINDS["orders"], compared=lambda all_: [["p"], [str(all_)]])
+    monkeypatch.setattr(pages, "KINDS", {**pages.KINDS, "orders": kind})
+    pages.take(root, "orders", tmp_path / "run")
+    pages.write(root)
+    page = (root / "docs" / "results" / "orders" / "index.md").read_text()
+    assert "95 % interval\n\n| p |\n|---|\n| [{'p_value': 0.25}] |" in page
+    assert pages.KINDS["django"].compared is not None
+
+
+def test_chain_has_its_seeds_side_by_side(root, tmp_path):
     runs = [chain_run(5, "voi", 0, 1.0), chain_run(5, "voi", 1, 0.5), chain_run(5, "l2r", 1, 0.25)]
     (tmp_path / "results.json").write_text(json.dumps(runs))
     pages.take(root, "chain", tmp_path)
@@ -121,7 +130,7 @@ def test_chain_has_its_seeds_side_by_side(pages, root, tmp_path):
         assert "| 5 | l2r | 2500 | -, 0.250 | -, 0.250 | 100 |" in path.read_text()
 
 
-def test_what_is_written_by_hand_stays(pages, root, tmp_path):
+def test_what_is_written_by_hand_stays(root, tmp_path):
     pages.write(root)
     page = root / "docs" / "results" / "orders" / "index.md"
     told = page.read_text().replace("None yet.", "Sorting needs no order.")
@@ -139,7 +148,7 @@ def test_what_is_written_by_hand_stays(pages, root, tmp_path):
     assert readme.count("between") == 2
 
 
-def test_a_page_out_of_date_is_noticed(pages, root, tmp_path):
+def test_a_page_out_of_date_is_noticed(root, tmp_path):
     pages.write(root)
     readme = root / "README.md"
     readme.write_text(readme.read_text().replace("not measured yet", "1.000", 1))
@@ -151,7 +160,7 @@ def test_a_page_out_of_date_is_noticed(pages, root, tmp_path):
     ("old", "new", "said"),
     [("<!-- end -->", "", "has no <!-- end"), (": orders", ": order", "shows order, known are")],
 )
-def test_broken_blocks_are_errors(pages, root, old, new, said):
+def test_broken_blocks_are_errors(root, old, new, said):
     path = root / "README.md"
     path.write_text(new.join(path.read_text().rsplit(old, 1)))
     with pytest.raises(ConfigError, match=said):
