@@ -2,7 +2,13 @@
 
 
 class VoiError(Exception):
-    """What was expected, what came, and what to do, in one line."""
+    """What was expected, what came, and what to do, in one line.
+
+    >>> import voi
+    >>> voi.load("nowhere")                                       # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    voi.errors.CheckpointError: no model in nowhere: expected a run folder of `voi train` or a ...
+    """
 
 
 class ConfigError(VoiError):

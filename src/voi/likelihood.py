@@ -17,7 +17,11 @@ EXACT_LENGTH = 6  # tokens; 720 orders
 
 @dataclass(frozen=True)
 class Likelihood:
-    """What is known of log p(y | x), in nats."""
+    """What is known of log p(y | x), in nats; as a number it is the best of it.
+
+    >>> float(Likelihood(bound=-2.5, standard_error=0.1, elbo=-3.0, exact=None, num_samples=64))
+    -2.5
+    """
 
     bound: float  # importance-weighted: its expectation is at most log p(y | x)
     standard_error: float  # of the bound

@@ -11,7 +11,11 @@ from jaxtyping import Float, Int64, UInt8
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """An image as a set of regions, in no particular order; equal if all of it is equal."""
+    """An image as a set of regions, in no particular order; equal if all of it is equal.
+
+    >>> print(Regions(features=np.zeros((2, 3)), boxes=np.zeros((2, 4))))
+    image with 2 regions
+    """
 
     features: Float[np.ndarray, "m f"]
     boxes: Float[np.ndarray, "m 4"]  # left, top, right, bottom as shares of width and height
@@ -38,7 +42,11 @@ Source = str | Regions | None  # None: nothing is given, generation is unconditi
 
 @dataclass(frozen=True)
 class Example:
-    """One pair; `references` lists every accepted target where there are several."""
+    """One pair; `references` lists every accepted target where there are several.
+
+    >>> Example("a dog", "un chien").target
+    'un chien'
+    """
 
     source: Source
     target: str

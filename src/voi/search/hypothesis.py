@@ -8,7 +8,12 @@ from voi.analysis import Trace
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One generated target. `order[t] = i`: step t wrote final position i."""
+    """One generated target. `order[t] = i`: step t wrote final position i.
+
+    >>> found = Hypothesis("a b", ("a", "b"), order=(1, 0), slots=(0, 0), score=-1.0)
+    >>> [" ".join(tokens) for tokens, _ in found.steps()]
+    ['b', 'a b']
+    """
 
     text: str
     tokens: tuple[str, ...]  # in reading order

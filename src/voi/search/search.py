@@ -17,7 +17,11 @@ from voi.search.state import SearchState
 
 @dataclass(frozen=True)
 class Sampling:
-    """Settings of generation by chance."""
+    """Settings of generation by chance.
+
+    >>> Sampling(num_samples=4, top_p=0.9)
+    Sampling(num_samples=4, temperature=1.0, top_p=0.9, seed=0)
+    """
 
     num_samples: int = 1
     temperature: float = 1.0
