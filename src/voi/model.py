@@ -70,6 +70,7 @@ class Model:
 
     @property
     def device(self) -> torch.device:
+        """Where the weights are."""
         return self.networks.decoder.embedding.weight.device
 
     def generate(
@@ -243,5 +244,9 @@ def _merge(group: Sequence[Hypothesis]) -> Hypothesis:
 
 
 def load(path: str | Path, device: str = "cpu") -> Model:
-    """Return the model of a run folder (its best checkpoint), a model folder, or a hub id."""
+    """Return the model of a run folder (its best checkpoint), a model folder, or a hub id.
+
+    >>> load("runs/chain").experiment.order.kind                  # doctest: +SKIP
+    'voi'
+    """
     return Model.from_pretrained(path, device)
