@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from chance import assert_frequencies
 from enumeration import all_orders
 from small_models import text_batch, tiny_decoder
 from small_runs import TINY, Quiet, tiny_trainer
@@ -35,6 +36,7 @@ def test_an_order():
     assert found.tolist() == [[0, 4, 1, 3, 2], [0, 3, 1, 2, 4], [0, 1, 2, 3, 4]]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_a_law_sums_to_one_and_is_sampled_as_scored(n):
     from either_way import EitherWay
@@ -48,10 +50,7 @@ def test_a_law_sums_to_one_and_is_sampled_as_scored(n):
     assert torch.equal(law.mode[0], orders[probs.argmax()])
     count = 20_000
     drawn = law.sample(torch.Size([count]))[:, 0]
-    for order, prob in zip(orders, probs, strict=True):
-        share = (drawn == order).all(-1).float().mean()
-        error = (prob * (1 - prob) / count).sqrt()
-        assert abs(share - prob) <= 5 * error + 1e-6
+    assert_frequencies([(drawn == order).all(-1).sum() for order in orders], probs, count)
 
 
 def test_a_law_trains(tmp_path):

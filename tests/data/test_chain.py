@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from chance import errors
 from voi.data.chain import Chain
 from voi.data.example import Example
 from voi.errors import DataError
@@ -118,10 +119,11 @@ def test_hidden_chain_differs_from_reading_order_and_has_two_ends():
     assert forth not in (tuple(range(12)), tuple(range(12))[::-1])
 
 
+@pytest.mark.statistical
 def test_both_flags_occur():
     flags = Counter(parts(example)[0] for example in Chain(train=2000).split("train"))
     standard_error = math.sqrt(2000 / 4)
-    assert abs(flags["from-left"] - 1000) < 4 * standard_error
+    assert abs(flags["from-left"] - 1000) < errors() * standard_error
 
 
 def test_whole_space_can_be_asked_for():

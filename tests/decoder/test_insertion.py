@@ -7,6 +7,7 @@ from itertools import permutations, product
 import pytest
 import torch
 
+from chance import assert_frequencies
 from enumeration import all_orders
 from naive_decoder import (
     insert_all,
@@ -244,9 +245,10 @@ def test_an_empty_target_is_end_alone():
     torch.testing.assert_close(scores, expected.expand(3, 2))
 
 
+@pytest.mark.statistical
 @torch.no_grad()
 def test_samples_taken_step_by_step_follow_the_joint():
-    """Frequencies of 40,000 ancestral samples lie within 4 standard errors of exp(log_prob)."""
+    """Frequencies of 40,000 ancestral samples are as exp(log_prob) says."""
     decoder, num_samples, longest = tiny_decoder(5).double(), 40_000, 2
     source = decoder.encode(text_batch([[4]])).states[0]
     rng, conditionals, counts = random.Random(0), {}, {}
@@ -262,9 +264,8 @@ def test_samples_taken_step_by_step_follow_the_joint():
     assert set(counts) <= {*outcomes, "longer"}
     outcomes.append("longer")
     probabilities.append(1 - sum(probabilities))
-    for outcome, p in zip(outcomes, probabilities, strict=True):
-        error = (p * (1 - p) / num_samples) ** 0.5
-        assert abs(counts.get(outcome, 0) / num_samples - p) < 4 * error, outcome
+    found = [counts.get(outcome, 0) for outcome in outcomes]
+    assert_frequencies(found, probabilities, num_samples)
 
 
 def _ancestral(decoder, source, longest, rng, conditionals):

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.distributions import Gumbel, kl_divergence
 
+from chance import assert_frequencies, errors
 from enumeration import all_orders, best_matching, matching_scores
 from voi.distributions import GumbelMatching, MatrixPlackettLuce
 from voi.distributions.matching import THREADED_SIZE, assignment, gumbel_noise, log_sinkhorn
@@ -22,15 +23,15 @@ def same_noise(law, sample_shape, seed):
     return orders, gumbel_noise(law.logits.expand(*sample_shape, *law.logits.shape))
 
 
+@pytest.mark.statistical
 def test_noise_is_standard_gumbel():
     torch.manual_seed(0)
     noise = gumbel_noise(torch.empty(200_000, dtype=torch.float32)).double()
     reference = Gumbel(torch.tensor(0.0, dtype=torch.float64), torch.tensor(1.0).double())
     uniform = reference.cdf(noise)
-    for point in torch.linspace(0.1, 0.9, 9):
-        standard_error = (point * (1 - point) / 200_000).sqrt()
-        assert ((uniform < point).double().mean() - point).abs() < 4 * standard_error
-    assert (noise.mean() - reference.mean).abs() < 4 * reference.stddev / 200_000**0.5
+    points = torch.linspace(0.1, 0.9, 9).double()
+    assert_frequencies([(uniform < point).sum() for point in points], points, 200_000)
+    assert (noise.mean() - reference.mean).abs() < errors() * reference.stddev / 200_000**0.5
 
 
 @pytest.mark.parametrize("n", range(1, 6))
@@ -51,6 +52,7 @@ def test_ragged_samples_are_the_best_matchings_of_their_block():
         assert torch.equal(orders[:, row, n:], torch.arange(n, 5).expand(30, -1))
 
 
+@pytest.mark.statistical
 def test_marginals_of_samples_match_brute_force_on_fresh_noise():
     torch.manual_seed(2)
     count, X = 20_000, logits(4, 4)
@@ -58,14 +60,16 @@ def test_marginals_of_samples_match_brute_force_on_fresh_noise():
     eye = torch.eye(4, dtype=torch.float64)
     drawn = eye[GumbelMatching(X).sample((count,))].mean(dim=0)
     brute = eye[best_matching(X + noise)].mean(dim=0)
-    standard_error = (2 * brute * (1 - brute) / count).sqrt()
-    assert ((drawn - brute).abs() <= 4 * standard_error).all()
+    both = (drawn + brute) / 2
+    standard_error = (2 * both * (1 - both) / count).sqrt()
+    assert ((drawn - brute).abs() <= errors(16) * standard_error).all()
 
 
+@pytest.mark.statistical
 def test_the_sampled_law_is_flatter_than_the_scored_one():
     torch.manual_seed(3)
     count = 20_000
-    law = GumbelMatching(2 * logits(3, 3), partition="exact")
+    law = GumbelMatching(2 * torch.eye(3).double(), partition="exact")  # 0.94 against 0.83
     scored = law.log_prob(law.mode).exp()
     sampled = (law.sample((count,)) == law.mode).all(-1).double().mean()
     assert scored - sampled > 10 * (scored * (1 - scored) / count).sqrt()
@@ -130,6 +134,7 @@ def test_gumbel_entropy_is_the_divergence_of_the_noise(tau):
     torch.testing.assert_close(ours, exact)
 
 
+@pytest.mark.statistical
 def test_gumbel_entropy_agrees_with_samples_of_the_densities():
     torch.manual_seed(7)
     count, X, tau = 100_000, 0.5 * logits(3, 3), 0.8
@@ -139,7 +144,7 @@ def test_gumbel_entropy_agrees_with_samples_of_the_densities():
     log_ratio = (noisy.log_prob(draws) - standard.log_prob(draws)).sum(dim=(-2, -1))
     estimate = torch.tensor(6.0).log() - log_ratio.mean()
     ours = GumbelMatching(X, tau=tau).gumbel_entropy()
-    assert (ours - estimate).abs() < 4 * log_ratio.std() / count**0.5
+    assert (ours - estimate).abs() < errors() * log_ratio.std() / count**0.5
 
 
 def test_gumbel_entropy_at_unit_temperature_and_its_tangent():
@@ -152,11 +157,14 @@ def test_gumbel_entropy_at_unit_temperature_and_its_tangent():
     assert gradient[0, 0].item() == pytest.approx(math.exp(10) - 1)  # the slope of the tangent
 
 
+@pytest.mark.statistical
 def test_gumbel_entropy_bounds_the_entropy_of_the_samples():
     torch.manual_seed(8)
     law = GumbelMatching(0.5 * logits(3, 3))
     drawn = (law.sample((20_000,)).unsqueeze(1) == all_orders(3)).all(-1).double().mean(dim=0)
-    assert law.gumbel_entropy() < -torch.special.xlogy(drawn, drawn).sum()
+    entropy = -torch.special.xlogy(drawn, drawn).sum()
+    spread = torch.special.xlogy(drawn, drawn).mul(drawn.log()).nansum() - entropy**2
+    assert law.gumbel_entropy() < entropy + errors() * (spread / 20_000).sqrt()
 
 
 def test_bethe_entropy_is_that_of_its_marginals():
@@ -218,16 +226,18 @@ def test_bethe_is_found_once_and_can_be_differentiated_twice():
     torch.testing.assert_close(first, matrix - law.bethe.marginals)
 
 
+@pytest.mark.statistical
 def test_importance_weights_of_the_proposal_are_consistent():
     torch.manual_seed(10)
     count, target = 20_000, 1.5 * logits(24, seed=11)  # log p(y, z) of each of 4! orders
     orders = all_orders(4)
-    proposal = GumbelMatching(logits(4, 4)).proposal()
+    proposal = GumbelMatching(0.5 * logits(4, 4)).proposal()
     drawn = proposal.sample((count,))
     which = (drawn.unsqueeze(1) == orders).all(-1).double().argmax(dim=1)
     weights = (target[which] - proposal.log_prob(drawn)).exp()
     exact = target.logsumexp(0).exp()
-    assert (weights.mean() - exact).abs() < 4 * weights.std() / count**0.5
+    variance = (2 * target - proposal.log_prob(orders)).exp().sum() - exact**2  # of a weight
+    assert (weights.mean() - exact).abs() < errors() * (variance / count).sqrt()
 
 
 def test_the_proposal_keeps_the_lengths():
@@ -258,6 +268,7 @@ def test_the_proposal_does_not_miss_the_mode():
     assert proposal.log_prob(law.mode).exp() >= 0.5
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("lengths", [[4, 4], [4, 2]])
 def test_the_proposal_is_a_distribution_and_sampled_as_scored(lengths):
     torch.manual_seed(0)
@@ -269,9 +280,8 @@ def test_the_proposal_is_a_distribution_and_sampled_as_scored(lengths):
         orders = torch.cat([all_orders(n), tail], dim=-1)
         probs = proposal.log_prob(orders.unsqueeze(1))[:, row].exp()
         assert probs.sum().item() == pytest.approx(1, abs=1e-5)
-        for order, prob in zip(orders, probs, strict=True):
-            share = (drawn[:, row] == order).all(-1).float().mean()
-            assert abs(share - prob) <= 5 * (prob * (1 - prob) / count).sqrt() + 1e-6
+        counts = [(drawn[:, row] == order).all(-1).sum() for order in orders]
+        assert_frequencies(counts, probs, count)
     assert torch.equal(
         proposal.expand((3, 2)).sample().sort(-1).values[..., -1], torch.full((3, 2), 3)
     )

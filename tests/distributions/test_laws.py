@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from chance import assert_frequencies
 from enumeration import all_orders
 from voi.distributions import (
     Delta,
@@ -163,6 +164,7 @@ def test_mode_is_the_most_likely_of_all_orders(name, n):
     assert torch.equal(law.mode, all_orders(n)[best])
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", SAMPLED_AS_SCORED)
 def test_samples_follow_the_density(name):
     torch.manual_seed(1)
@@ -170,10 +172,9 @@ def test_samples_follow_the_density(name):
     drawn = LAWS[name](X, lengths).sample((count,))
     for row, n in enumerate(lengths.tolist()):
         orders = all_orders(n)
-        frequency = (drawn[:, row, None, :n] == orders).all(-1).double().mean(dim=0)
+        counts = (drawn[:, row, None, :n] == orders).all(-1).sum(dim=0)
         expected = LAWS[name](X[row, :n, :n]).log_prob(orders).double().exp()
-        standard_error = (expected * (1 - expected) / count).sqrt()
-        assert ((frequency - expected).abs() <= 4.5 * standard_error + 1e-6).all()
+        assert_frequencies(counts, expected, count)
 
 
 @pytest.mark.parametrize("name", LEARNED)

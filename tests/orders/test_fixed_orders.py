@@ -7,6 +7,7 @@ import types
 import pytest
 import torch
 
+from chance import assert_frequencies
 from small_models import text_batch, tiny_decoder
 from voi.analysis.reference import (
     common_order,
@@ -90,7 +91,9 @@ def test_frequencies_above_the_precision_of_float32_are_told_apart():
     assert law("common", [[4, 5]], counts).mode.tolist() == [[1, 0]]
 
 
+@pytest.mark.statistical
 def test_random_orders_are_uniform_and_fresh():
+    torch.manual_seed(0)
     q = law("random", [[A, BUS, RED], [A]], width=4)
     assert isinstance(q, Uniform)
     orders = q.sample((6000,))
@@ -98,8 +101,7 @@ def test_random_orders_are_uniform_and_fresh():
     assert (orders[:, 1] == torch.arange(4)).all()
     kinds, counts = orders[:, 0].unique(dim=0, return_counts=True)
     assert len(kinds) == 6
-    error = (1 / 6 * 5 / 6 / 6000) ** 0.5
-    assert ((counts / 6000 - 1 / 6).abs() < 4 * error).all()
+    assert_frequencies(counts, [1 / 6] * 6, 6000)
 
 
 def test_orders_of_targets_without_tokens():

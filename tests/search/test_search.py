@@ -6,6 +6,7 @@ from itertools import pairwise, permutations, product
 import pytest
 import torch
 
+from chance import assert_frequencies
 from small_models import text_batch, tiny_decoder
 from voi.decoder.cache import Stepper
 from voi.search import Sampling, ids_in_reading_order, reading_order, search
@@ -119,6 +120,7 @@ def test_a_batch_of_64_equals_64_batches_of_one(options):
         assert [(f.words, f.slots) for f in alone] == [(f.words, f.slots) for f in hypotheses]
 
 
+@pytest.mark.statistical
 def test_wider_beams_score_higher_on_average():
     decoder = tiny_decoder(12, seed=7)
     generator = torch.Generator().manual_seed(1)
@@ -130,6 +132,7 @@ def test_wider_beams_score_higher_on_average():
     assert all(wide >= narrow - 1e-6 for narrow, wide in pairwise(means))
 
 
+@pytest.mark.statistical
 def test_samples_follow_the_model():
     decoder = tiny_decoder(6, seed=2)
     count = 4000
@@ -140,10 +143,9 @@ def test_samples_follow_the_model():
     for found in drawn:
         key = (tuple(ids_in_reading_order(found)), tuple(reading_order(found.slots)))
         seen[key] = seen.get(key, 0) + 1
-    for score, words, order in _enumerated(decoder, 2):
-        p = math.exp(score)
-        error = math.sqrt(p * (1 - p) / count)
-        assert abs(seen.get((tuple(words), tuple(order)), 0) / count - p) < 4.5 * error + 1e-9
+    every = list(_enumerated(decoder, 2))
+    counts = [seen.get((tuple(words), tuple(order)), 0) for _, words, order in every]
+    assert_frequencies(counts, [math.exp(score) for score, _, _ in every], count)
 
 
 def test_sampling_is_reproducible_and_differs_by_seed():
