@@ -5,12 +5,14 @@ from hypothesis import strategies as st
 
 from enumeration import all_orders
 from voi.permutation import (
+    from_matrix,
     from_slots,
     insertion_neighbours,
     insertion_slots,
     inverse,
     is_permutation,
     relative_positions,
+    to_matrix,
 )
 
 SIZES = range(6)
@@ -38,6 +40,14 @@ def insert_one_by_one(order):
 def test_inverse_undoes_the_order(n):
     order = all_orders(n)
     assert torch.equal(order.gather(-1, inverse(order)), torch.arange(n).expand_as(order))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_matrix_permutes_as_indexing_does(n):
+    order, values = all_orders(n), torch.randn(n)
+    assert torch.equal(to_matrix(order).float() @ values, values[order])
+    assert torch.equal(from_matrix(to_matrix(order)), order)
+    assert torch.equal(from_matrix(to_matrix(order).float()), order)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -83,7 +93,9 @@ def test_relations_are_signs_of_position_differences(order):
     assert relations.tolist() == [[(b > a) - (b < a) for b in z] for a in z]
 
 
-@pytest.mark.parametrize("function", [inverse, insertion_slots, from_slots, relative_positions])
+@pytest.mark.parametrize(
+    "function", [inverse, to_matrix, insertion_slots, from_slots, relative_positions]
+)
 def test_leading_dimensions_are_rows_apart(function):
     order = all_orders(3).reshape(2, 3, 3)
     together = function(order)

@@ -6,7 +6,7 @@ All functions take any number of leading batch dimensions, and `n = 0` is a vali
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Int, Num, Shaped
 from torch import Tensor
 
 
@@ -32,6 +32,26 @@ def inverse(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
     tensor([1, 2, 0])
     """
     return torch.empty_like(order).scatter_(-1, order, steps_like(order).expand_as(order))
+
+
+def to_matrix(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
+    """Return the permutation matrix with matrix[t, order[t]] = 1.
+
+    >>> to_matrix(torch.tensor([2, 0, 1]))
+    tensor([[0, 0, 1],
+            [1, 0, 0],
+            [0, 1, 0]])
+    """
+    return (order.unsqueeze(-1) == steps_like(order)).long()
+
+
+def from_matrix(matrix: Num[Tensor, "*batch n n"]) -> Int[Tensor, "*batch n"]:
+    """Return the order of a permutation matrix, the inverse of `to_matrix`.
+
+    >>> from_matrix(to_matrix(torch.tensor([2, 0, 1])))
+    tensor([2, 0, 1])
+    """
+    return (matrix.long() * steps_like(matrix)).sum(dim=-1)
 
 
 def insertion_slots(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
