@@ -125,6 +125,13 @@ def stored(folder: Path) -> list[Result]:
     return [{**result, "settings": {"seed": result["seed"]}} for result in found]
 
 
+def joined(old: Sequence[Result], new: Sequence[Result]) -> list[Result]:
+    """Return the runs of two lists, of equal ones the new one, by setting and seed."""
+    names = ("positions", "order", "steps", "seed")
+    found = {tuple(result[name] for name in names): result for result in (*old, *new)}
+    return [found[key] for key in sorted(found)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/bench-chain"))

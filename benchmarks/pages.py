@@ -190,20 +190,30 @@ def made(root: Path, plots: Path) -> dict[Path, str]:
 
 
 def take(root: Path, name: str, run: Path) -> None:
-    """Copy the cells of a run, or the results of benchmarks/chain.py, to where pages read them."""
-    kind = kind_of(name)
-    folder = root / "docs" / "results" / name
-    sources = sorted((run / "cells").glob("*.json")) or [run / "results.json"]
-    target = folder / "cells" if sources[0].parent.name == "cells" else folder
-    target.mkdir(parents=True, exist_ok=True)
-    for source in sources:
-        text = source.read_text(encoding="utf-8")
+    """Copy the cells of a run, or the results of benchmarks/chain.py, to where pages read them.
+
+    What is there already stays beside them, unless it is the same cell.
+    """
+    kind, folder = kind_of(name), root / "docs" / "results" / name
+    if not kind.read(run):
+        raise ConfigError(f"{run} has no cells: expected the folder that --out of a bench names")
+    folder.mkdir(parents=True, exist_ok=True)
+    if kind is KINDS["chain"]:
+        write_text(folder / "results.json", _text(chain.joined(kind.read(folder), kind.read(run))))
+        return
+    (folder / "cells").mkdir(exist_ok=True)
+    for cell in sorted((run / "cells").glob("*.json")):
+        text = cell.read_text(encoding="utf-8")
         text = re.sub(r'"/[^"\n]*?([^/"\n]+)"', r'"\1"', text)  # no paths of this machine
-        write_text(target / source.name, text)
+        write_text(folder / "cells" / cell.name, text)
     summary = run / f"{name.partition('-')[0]}.json"
     if kind.compared and summary.is_file():
         compared = json.loads(summary.read_text(encoding="utf-8"))["comparisons"]
-        write_text(folder / COMPARISONS, json.dumps(compared, indent=1) + "\n")
+        write_text(folder / COMPARISONS, _text(compared))
+
+
+def _text(values: object) -> str:
+    return json.dumps(values, indent=1) + "\n"
 
 
 def write(root: Path) -> list[Path]:

@@ -104,6 +104,8 @@ def test_two_experiments_of_one_kind(root, tmp_path):
     assert "(recovery-coco/index.md) | 1 | 0 |" in listed
     with pytest.raises(ConfigError, match="starts with one of chain, orders"):
         pages.take(root, "other", tmp_path / "run")
+    with pytest.raises(ConfigError, match="has no cells"):
+        pages.take(root, "recovery", tmp_path / "elsewhere")
 
 
 def test_comparisons_are_shown_below_the_tables(root, tmp_path, monkeypatch):
@@ -122,8 +124,9 @@ def test_comparisons_are_shown_below_the_tables(root, tmp_path, monkeypatch):
 
 def test_chain_has_its_seeds_side_by_side(root, tmp_path):
     runs = [chain_run(5, "voi", 0, 1.0), chain_run(5, "voi", 1, 0.5), chain_run(5, "l2r", 1, 0.25)]
-    (tmp_path / "results.json").write_text(json.dumps(runs))
-    pages.take(root, "chain", tmp_path)
+    for part in (runs[:1], [{**runs[1], "accuracy": 0.0}, runs[2]], runs[1:2]):
+        (tmp_path / "results.json").write_text(json.dumps(part))
+        pages.take(root, "chain", tmp_path)  # what is there stays, the same run is replaced
     pages.write(root)
     for path in (root / "README.md", root / "docs" / "results" / "chain" / "index.md"):
         assert "| 5 | voi | 2500 | 1.000, 0.500 | 0.250, 0.250 | 100 |" in path.read_text()
