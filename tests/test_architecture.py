@@ -20,6 +20,7 @@ LAYERS = {
     "atomic": 0,
     "permutation": 0,
     "extras": 1,
+    "devices": 1,
     "world": 1,
     "tables": 1,
     "tensor_file": 2,

@@ -12,6 +12,7 @@ import pytest
 
 from voi import config
 from voi.data import Example
+from voi.data.files import FileTask
 from voi.data.tasks import make_task
 from voi.tokens import TokensConfig
 
@@ -132,6 +133,10 @@ def test_fields_and_defaults_are_documented(cls, heading):
 def test_options_of_tasks_are_documented(name):
     default = make_task(name, {})
     _check_table(_table(ROOT / "docs" / "tasks.md", name), type(default))
+
+
+def test_options_of_files_are_documented():
+    _check_table(_table(ROOT / "docs" / "data.md", "files"), FileTask)
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -360,6 +360,8 @@ def load_table(name: str) -> dict[str, Any]:
             raise ConfigError(f"no experiment file {path}: give a TOML file or a preset's name")
     elif name in preset_names():
         path = resources.files("voi") / "presets" / f"{name}.toml"
+    elif Path(name).exists():
+        raise ConfigError(f"{name} is no experiment: give pairs of your own as --data {name}")
     else:
         raise unknown_name("task", name, preset_names())
     try:

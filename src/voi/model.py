@@ -14,6 +14,7 @@ from voi.checkpoint import Checkpoint
 from voi.config import DataConfig, Experiment
 from voi.data import Example, Regions, Source
 from voi.decoder.cache import Stepper
+from voi.devices import check_device
 from voi.errors import CheckpointError, DataError
 from voi.likelihood import Likelihood, likelihoods
 from voi.orders import search_orders
@@ -53,8 +54,9 @@ class Model:
     @classmethod
     def from_pretrained(cls, name: str | Path, device: str = "cpu") -> "Model":
         """Load a model from a folder, or from a hub by its id."""
+        check_device(device)
         path = Path(name)
-        if not path.exists() and str(name).count("/") == 1:
+        if str(name).count("/") == 1 and not path.exists() and not path.parent.is_dir():
             try:
                 path = Path(snapshot_download(str(name)))
             except Exception as error:

@@ -4,6 +4,8 @@ import atexit
 import dataclasses
 import hashlib
 import json
+import math
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +18,12 @@ import torch
 
 from voi import checkpoint
 from voi.atomic import write_text
-from voi.config import Experiment
+from voi.batch import make_batches
+from voi.config import Experiment, Phase
 from voi.data import Example, Task
 from voi.data.example import Picked
 from voi.data.tasks import make_task
+from voi.devices import check_device
 from voi.errors import CheckpointError, DataError
 from voi.networks import Networks
 from voi.search import ids_in_reading_order, reading_order
@@ -54,6 +58,18 @@ class Prepared:
         counts = torch.tensor(self.codec.vocabulary.counts)
         return Networks(self.experiment, counts, self.region_size)
 
+    def phase_steps(self) -> tuple[int, ...]:
+        """Return the updates of every phase; epochs are counted in the batches of the first."""
+        return tuple(self._steps(phase) for phase in self.experiment.training.phases)
+
+    def _steps(self, phase: Phase) -> int:
+        if phase.steps:
+            return phase.steps
+        rng = np.random.default_rng([self.experiment.training.seed, 0, 0])
+        lengths = self.train.targets.lengths, self.train.source_lengths
+        batches = make_batches(*lengths, phase.batch_size, phase.max_tokens, rng)
+        return max(1, math.ceil(phase.epochs * len(batches) / phase.accumulate))
+
     def known_orders(self, split: str, corpus: Corpus) -> KnownOrders:
         """Return the function from a row of a split's corpus to the known best orders."""
         examples = self.task.split(split)
@@ -66,6 +82,7 @@ class Prepared:
 
 def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
     """Return the data of an experiment; without a codec one is built from the training split."""
+    check_device(experiment.training.device)
     task = make_task(experiment.data.task, experiment.data.options)
     examples = task.split("train")
     codec = codec or build_codec(experiment.data.tokens, examples)
@@ -118,23 +135,34 @@ def start(
     return trainer
 
 
+def check_folder(run: Path) -> None:
+    """Raise the error for a folder that a new run cannot use; nothing is made."""
+    if run.is_dir() and any(run.iterdir()):
+        raise CheckpointError(
+            f"{run} is not empty: continue it with `voi train --resume {run}`, or choose another "
+            f"folder with --out"
+        )
+    nearest = next(path for path in (run, *run.absolute().parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise _unwritable(run, f"{nearest} is no folder that can be written")
+
+
 def _make_folder(prepared: Prepared, run: Path) -> None:
     try:
+        check_folder(run)
         run.mkdir(parents=True, exist_ok=True)
-        if any(run.iterdir()):
-            raise CheckpointError(
-                f"{run} is not empty: continue it with `voi train --resume {run}`, or choose "
-                f"another folder with --out"
-            )
         table = json.dumps(to_table(prepared.experiment), ensure_ascii=False, indent=1)
         write_text(run / "experiment.json", table + "\n")
         write_text(run / "data.json", json.dumps(_digests(prepared)) + "\n")
         write_text(run / "README.md", _readme(run, prepared.experiment))
     except OSError as error:
-        raise CheckpointError(
-            f"cannot write the run folder {run}: {error.strerror or error}; choose another with "
-            f"--out"
-        ) from error
+        raise _unwritable(run, error.strerror or str(error)) from error
+
+
+def _unwritable(run: Path, reason: str) -> CheckpointError:
+    return CheckpointError(
+        f"cannot write the run folder {run}: {reason}; choose another with --out"
+    )
 
 
 def resume(

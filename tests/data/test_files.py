@@ -118,7 +118,7 @@ def test_missing_and_doubtful_splits(tmp_path):
         task.split("test")
     with pytest.raises(DataError, match=r'unknown split "tests": did you mean "test"'):
         task.split("tests")
-    with pytest.raises(DataError, match=r"no test split given as data.options.test"):
+    with pytest.raises(DataError, match=r"no test split: give it as data.options.test, or"):
         FileTask(train=str(tmp_path / "train.tsv")).split("test")
     (tmp_path / "train.json").write_text("{}")
     with pytest.raises(DataError, match=r"several files could be the train split: .*: keep one"):

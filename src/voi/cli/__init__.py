@@ -1,9 +1,9 @@
 """The command line: one file per command; each parses, calls one function below, and prints."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from voi.cli.app import app
 from voi.errors import VoiError
 
 _INTERRUPTED = 130
@@ -11,6 +11,32 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run a command; what a user can mend is one line on stderr and exit code 2."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    is_debug = len(arguments) < len(sys.argv) - 1
+    sys.path.insert(0, str(Path.cwd()))  # a user's module:function is found where voi is called
+    try:
+        code = _call(arguments)
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        line = _in_one_line(error)
+        if is_debug or line is None:
+            raise
+        if line:
+            print(f"voi: {line}", file=sys.stderr)
+        sys.exit(2)
+    if code == _INTERRUPTED:
+        print("voi: interrupted", file=sys.stderr)
+    sys.exit(code)
+
+
+def _call(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; libraries are loaded here, where Ctrl-C is heard."""
+    import typer
+
     import voi.cli.bench
     import voi.cli.bench_django
     import voi.cli.bench_orders
@@ -24,19 +50,26 @@ def main() -> None:
     import voi.cli.serve
     import voi.cli.show
     import voi.cli.train  # noqa: F401
+    from voi.cli.app import app
 
-    sys.path.insert(0, str(Path.cwd()))  # a user's module:function is found where voi is called
-    debug = "--debug" in sys.argv
     try:
-        app([arg for arg in sys.argv[1:] if arg != "--debug"])
-    except VoiError as error:
-        if debug:
-            raise
-        print(f"voi: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("voi: interrupted", file=sys.stderr)
-        sys.exit(_INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        sys.stderr.close()
-        sys.exit(0)
+        return int(app(arguments, prog_name="voi", standalone_mode=False) or 0)
+    except typer.Abort:
+        return _INTERRUPTED
+
+
+def _in_one_line(error: Exception) -> str | None:
+    """Return what to tell a user about an error; None if it is a fault of the program."""
+    if isinstance(error, VoiError):
+        return " ".join(str(error).splitlines())
+    if hasattr(error, "format_message"):  # an option or argument that typer does not take
+        command = getattr(getattr(error, "ctx", None), "command_path", "voi")
+        text = str(error.format_message()).strip().rstrip(".")
+        return f"{text}: see {command} --help" if text else ""  # the help itself was shown
+    if isinstance(error, OSError):
+        name = f" {error.filename}" if error.filename else ""
+        reason = error.strerror or str(error)
+        return f"cannot read or write{name}: {reason}; check the path, its rights and free space"
+    if isinstance(error, MemoryError) or "allocate memory" in str(error):
+        return "memory is used up: lower training.batch_size or max_tokens, or a beam"
+    return None

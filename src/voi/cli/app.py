@@ -4,7 +4,10 @@ import typer
 
 app = typer.Typer(
     name="voi",
-    help="Learn the order in which a sequence is generated. --debug shows full tracebacks.",
+    help=(
+        "Learn the order in which a sequence is generated. --debug shows full tracebacks.\n\n"
+        "Example: voi train --data pairs.tsv --out runs/mine"
+    ),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -14,7 +14,10 @@ from voi.bench.timing import machine
 from voi.cli.app import app
 from voi.errors import ConfigError
 
-bench = typer.Typer(no_args_is_help=True, help="Repeat experiments of the paper.")
+bench = typer.Typer(
+    no_args_is_help=True,
+    help="Repeat experiments of the paper.\n\nExample: voi bench orders --quick",
+)
 app.add_typer(bench, name="bench")
 
 

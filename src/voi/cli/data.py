@@ -23,16 +23,20 @@ from voi.cli.own_data import data_settings
 from voi.data.addresses import DOWNLOADS
 from voi.data.download import Download, Fetched, fetch, unpack
 from voi.data.prepare import prepare as prepare_data
+from voi.data.readers import SKIP_BAD, BadLinesError
 from voi.data.tasks import make_task
+from voi.data_report import DataReport, report_rows
 from voi.data_report import check as check_data
-from voi.data_report import report_rows
-from voi.errors import ConfigError
+from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 
 _FILE_WIDTH = 160  # columns of a report that goes to a file or a pipe: rows stay on one line
 
 data_app = typer.Typer(
-    help="Look at data before training on it; fetch and prepare published data sets.",
+    help=(
+        "Look at data before training on it; fetch and prepare published data sets.\n\n"
+        "Example: voi data check --data pairs.tsv"
+    ),
     no_args_is_help=True,
 )
 app.add_typer(data_app, name="data")
@@ -63,8 +67,25 @@ def check(
     """
     changes = data_settings(data, source, target, valid, test) + (settings or [])
     table = config.override(config.load_table(task or ("files" if changes else "chain")), changes)
-    experiment = config.experiment(table)
-    report = check_data(make_task(experiment.data.task, experiment.data.options), experiment.data)
+    data_config = config.experiment(table).data
+    report, are_lines_bad = _report(data_config)
+    _print_report(report)
+    is_long = data_config.long_examples == "error" and any(s.too_long for s in report.splits)
+    if are_lines_bad or is_long:
+        advice = SKIP_BAD if are_lines_bad else "give one of the settings named there"
+        raise DataError(f"training would stop at the lines above: correct them, or {advice}")
+
+
+def _report(data: config.DataConfig) -> tuple[DataReport, bool]:
+    """Return what the data is like, and whether it has lines that training stops at."""
+    try:
+        return check_data(make_task(data.task, data.options), data), False
+    except BadLinesError:
+        options = {**data.options, "bad_lines": "skip"}
+        return check_data(make_task(data.task, options), data), True
+
+
+def _print_report(report: DataReport) -> None:
     console = Console(soft_wrap=True)
     if not console.is_terminal:
         console.width = _FILE_WIDTH
@@ -74,7 +95,7 @@ def check(
         shown.add_row(*row)
     console.print(shown)
     for note in report.notes:
-        console.print(note, highlight=False)
+        console.print(note, highlight=False, markup=False)
 
 
 @data_app.command()

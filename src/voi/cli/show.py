@@ -12,7 +12,7 @@ from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
 from voi.data import ImageTask, Regions, Source
 from voi.data.tasks import make_task
-from voi.errors import DataError
+from voi.errors import DataError, VoiError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES, PAGE_SUFFIXES, output_path
 from voi.search import Hypothesis
@@ -49,6 +49,8 @@ def show(
         _check(out)  # before the work, not after it
     model = load(run)
     task = _image_task(model)
+    if task is None and source is None:
+        _check_sourceless(model)
     given: Source = source if task is None else _image(task, source)
     name = source if task is None else str(given)
     hypothesis = _written(model, given, beam, gaps, keywords.split())
@@ -60,6 +62,17 @@ def show(
     if out is not None:
         _draw(model, hypothesis.to_trace(name), out, dark, given, task)
         console.print(f"wrote {sentence(str(out))}", soft_wrap=True)
+
+
+def _check_sourceless(model: Model) -> None:
+    """Raise if the model was trained with sources; where its data is gone, nobody knows."""
+    data = model.experiment.data
+    try:
+        example = make_task(data.task, data.options).split("valid")[0]
+    except VoiError:
+        return
+    if example.source is not None:
+        raise DataError(f"this run has sources: give one, such as {str(example.source)!r}")
 
 
 def _image_task(model: Model) -> ImageTask | None:

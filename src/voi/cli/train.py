@@ -20,7 +20,7 @@ from voi.data import Example, Source
 from voi.data.tasks import make_task, split_names
 from voi.errors import ConfigError
 from voi.memory import training_memory
-from voi.model import load
+from voi.model import ANY_LENGTH, load
 from voi.runs import Prepared
 from voi.tables import to_table
 from voi.tokens import build_corpus
@@ -100,12 +100,23 @@ def _start(task: str, experiment: config.Experiment, out: Path | None, console: 
     console.quiet = not world.is_main
     if out is None and world.size > 1:
         raise ConfigError("several processes need one run folder: give it with --out")
+    if out is not None and world.is_main:
+        runs.check_folder(out)  # before the data is read
     prepared = runs.prepare(experiment)
     run = out or runs.free_folder(_run_name(task, prepared))
+    _print_data(prepared, console)
+    watch = Watch(console)
+    trainer = runs.start(prepared, run, watch, world)
+    with watch:
+        _run(trainer, run, watch, console)
+
+
+def _print_data(prepared: Prepared, console: Console) -> None:
+    """Print how the splits came about, and what became of their examples."""
+    for note in getattr(prepared.task, "notes", ()):
+        console.print(note, highlight=False, markup=False)
     for split, report in prepared.reports.items():
-        console.print(f"{split}: {report}", highlight=False)
-    with Watch(console) as watch:
-        _run(runs.start(prepared, run, watch, world), run, watch, console)
+        console.print(f"{split}: {report}", highlight=False, markup=False)
 
 
 def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:
@@ -134,7 +145,7 @@ def _run(trainer: Trainer, run: Path, watch: "Watch", console: Console) -> None:
     watch.close()
     if not is_finished:
         console.print(f"stopped at step {trainer.progress.step:,}: voi train --resume {run}")
-        raise typer.Exit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
+        raise SystemExit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
     if trainer.world.is_main:
         _print_learned(run, console)
 
@@ -203,15 +214,15 @@ def _print_plan(prepared: Prepared, console: Console) -> None:
         count = sum(p.numel() for p in network.parameters())
         console.print(f"parameters of the {name}: {count:,}")
     console.print(f"vocabulary: {len(prepared.codec.vocabulary):,}")
-    for split, report in prepared.reports.items():
-        console.print(f"{split}: {report}", highlight=False)
+    _print_data(prepared, console)
     lengths = prepared.train.targets.lengths
     memory = training_memory(experiment, networks, lengths, prepared.train.source_lengths)
-    steps = ", ".join(
-        f"{phase.name} {phase.steps or f'{phase.epochs:g} epochs'}"
-        for phase in experiment.training.phases
-    )
-    console.print(f"steps: {steps}")
+    counts = prepared.phase_steps()
+    parts = [
+        f"{phase.name} {count:,}" + (f" ({phase.epochs:g} epochs)" if phase.epochs else "")
+        for phase, count in zip(experiment.training.phases, counts, strict=True)
+    ]
+    console.print(f"steps: {', '.join(parts)}; {sum(counts):,} in all", highlight=False)
     console.print(f"memory: about {memory / 2**20:,.0f} MiB in the largest batch, torch aside")
 
 
@@ -222,7 +233,7 @@ def _print_learned(run: Path, console: Console) -> None:
     task = make_task(experiment.data.task, experiment.data.options)
     split = split_names(task)[-1]
     examples = runs.first(task.split(split), experiment.training.valid_examples)
-    corpus, _ = build_corpus(examples, model.codec, experiment.data)
+    corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
     torch.manual_seed(experiment.training.seed)
     result = validate(
         model.networks,

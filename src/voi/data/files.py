@@ -184,9 +184,7 @@ class FileTask:
         if self.hint and not self._is_there(found):
             raise DataError(f"there is no {name} split in {self.folder or found[0]}: {self.hint}")
         if not found:
-            where = self.folder or self.hub
-            place = f"in {where}" if where else f"given as data.options.{name}"
-            raise DataError(f"there is no {name} split {place}: looked for {self._sought(name)}")
+            raise DataError(f"there is no {name} split{self._sought(name)}")
         if len(found) > 1:
             raise DataError(
                 f"several files could be the {name} split: {', '.join(found)}: keep one"
@@ -223,11 +221,13 @@ class FileTask:
         )
 
     def _sought(self, name: str) -> str:
+        """Return where a split is missing, and what to do."""
         if self.train:
-            return "a path"
-        stems = " or ".join(SPLITS[name])
+            return f": give it as data.options.{name}, or choose another split"
+        where, stems = self.folder or self.hub, " or ".join(SPLITS[name])
         pair = f".{self.source_suffix} with .{self.target_suffix}"
-        return stems if self.hub else f"{stems} with {', '.join(_READERS)} or {pair} behind it"
+        ending = "" if self.hub else f" with {', '.join(_READERS)} or {pair} behind it"
+        return f" in {where}: looked for {stems}{ending}"
 
 
 def _pair(stem: Path, source_suffix: str, target_suffix: str) -> tuple[Path, Path] | None:

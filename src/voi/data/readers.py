@@ -17,6 +17,7 @@ from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 
 MAX_SHOWN = 5  # problems named in one message
+SKIP_BAD = "leave them out with --set data.options.bad_lines=skip"
 BadLines = Literal["error", "skip"]  # what becomes of lines that cannot be used
 
 
@@ -93,7 +94,7 @@ def checked_records(
     text += shown(problems, len(bad))
     if bad_lines == "error" or len(bad) == size:
         advice = f"give {layout}" if 2 * len(bad) > size else "correct or remove them"
-        raise BadLinesError(f"{text}: {advice}, or set data.options.bad_lines=skip")
+        raise BadLinesError(f"{text}: {advice}, or {SKIP_BAD}")
     numbers = np.delete(rows.numbers, np.frombuffer(bad, np.int64))
     return Records(replace(rows, numbers=numbers, notes=(*rows.notes, f"{text}: left out")))
 

@@ -1,0 +1,226 @@
+"""The first hour of a user: messy files, wrong names, full disks, Ctrl-C, and help."""
+
+import subprocess
+import sys
+
+import pytest
+
+from small_runs import call, settings_of
+from voi.cli import main
+
+SMALL = [*settings_of()[2:], "--set", "training.steps=2"]  # the first are options of chain
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def messy():
+    """Return a file as spreadsheets and scripts leave them; 7 of its 68 lines are no pairs."""
+    lines = [f"say {i} “now”\tword {i % 7} und {i % 5} ñ 猫 .".encode() for i in range(55)]
+    lines += [b"", b"no tab", b"three\tcolumns\there", b"caf\xe9\tcaf\xe9", b"no target\t", b"\tx"]
+    lines += [lines[0], lines[0], b"   ", "🦊 e\u0301\té 🦊".encode(), b'"a ""b"""\t"c"']
+    lines += [b"word " * 500 + b"\tlong", b"last\tline"]
+    return b"\xef\xbb\xbf" + b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "messy.tsv"
+    path.write_bytes(messy())
+    return path.name
+
+
+def said(capsys):
+    """Return what was printed, and the one line on standard error."""
+    out, err = capsys.readouterr()
+    lines = err.strip().splitlines()
+    assert len(lines) == 1, lines
+    return out, lines[0]
+
+
+def test_check_shows_what_is_wrong_and_what_is_left(monkeypatch, capsys, file):
+    assert call(monkeypatch, "data", "check", "--data", file) == 2
+    out, error = said(capsys)
+    assert "7 of 68 lines cannot be used: line 56 is blank; line 57 has 1 column" in out
+    assert "1 of 49 examples is longer" in out
+    assert "messy.tsv, line 67 (500)" in out
+    assert "12 of 61 training examples are held out" in out
+    assert "training would stop at the lines above" in error
+    assert error.endswith("--set data.options.bad_lines=skip")
+    skip = ["--set", "data.options.bad_lines=skip", "--set", "data.long_examples=skip"]
+    assert call(monkeypatch, "data", "check", "--data", file, *skip) == 0
+    assert "7 of 68 lines cannot be used" in capsys.readouterr().out
+
+
+def test_a_messy_file_is_trained_on_when_asked_for(monkeypatch, capsys, file):
+    assert call(monkeypatch, "train", "--data", file, *SMALL) == 2
+    assert "7 of 68 lines cannot be used" in said(capsys)[1]
+    skip = [*SMALL, "--set", "data.options.bad_lines=skip"]
+    assert call(monkeypatch, "train", "--data", file, *skip) == 2
+    assert "allow them with --set data.max_source_length=500" in said(capsys)[1]
+    skip += ["--set", "data.long_examples=skip"]
+    assert call(monkeypatch, "train", "--data", file, *skip, "--out", "run") == 0
+    out = capsys.readouterr().out
+    for words in (
+        "valid: 12 of 61 training examples are held out",
+        "7 of 68 lines cannot be used",
+        "train: 48 of 49 examples used",
+        "messy.tsv, line 67 (500)",
+    ):
+        assert words in out
+    assert call(monkeypatch, "evaluate", "run", "--likelihood-samples", "0") == 2
+    assert "there is no test split" in said(capsys)[1]
+    assert call(monkeypatch, "show", "run") == 2
+    assert "this run has sources: give one, such as" in said(capsys)[1]
+
+
+def test_long_test_examples_do_not_spoil_the_end_of_training(monkeypatch, capsys, tmp_path):
+    (tmp_path / "a.tsv").write_text("".join(f"a {i}\tb {i % 3}\n" for i in range(40)))
+    (tmp_path / "long.tsv").write_text("word " * 300 + "\ta b\n")
+    assert call(monkeypatch, "train", "--data", "a.tsv", "--test", "long.tsv", *SMALL) == 0
+    assert "test accuracy" in capsys.readouterr().out
+
+
+def test_a_dry_run_counts_the_steps_of_epochs(monkeypatch, capsys, tmp_path):
+    (tmp_path / "a.tsv").write_text("".join(f"a {i}\tb {i % 3}\n" for i in range(40)))
+    phases = "training.phases=[{name='one', epochs=2}, {name='two', steps=1500, accumulate=2}]"
+    sizes = ["--set", "training.batch_size=8", "--set", "training.max_tokens=0"]
+    assert call(monkeypatch, "train", "--data", "a.tsv", "--dry-run", "--set", phases, *sizes) == 0
+    out = capsys.readouterr().out
+    assert "steps: one 8 (2 epochs), two 1,500; 1,508 in all" in out  # 32 of 40 pairs, 4 batches
+    for words in ("parameters of the decoder", "train: 32 of 32 examples", "memory: about"):
+        assert words in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trian"], "No such command 'trian'. Did you mean 'train'?: see voi --help"),
+        (["train", "--dta", "x"], "No such option: --dta"),
+        (["generate"], "see voi generate --help"),
+        (["generate", "nowhere", "--beam", "many"], "Invalid value for '--beam'"),
+        (["train", "a.tsv"], "give pairs of your own as --data a.tsv"),
+        (["train", "--data", "nowhere.tsv"], "no file nowhere.tsv"),
+        (["train", "--data", "a.tsv", "--test", "nowhere.tsv"], "no file nowhere.tsv"),
+        (["train", "--data", "empty"], "there is no train split in empty"),
+        (["train", "--data", "a.tsv", "--out", "empty/.."], "is not empty"),
+        (["train", "--data", "a.tsv", "--out", "a.tsv/run"], "cannot write the run folder"),
+        (["train", "--set", "training.device=cpuu"], "device 'cpuu' cannot be used here"),
+        (["generate", "empty"], "no model in empty"),
+        (["generate", "empty/run"], "no model in empty/run"),
+        (["serve", "empty", "--port", "0"], "no model in empty"),
+        (["orders", "empty"], "no model in empty"),
+        (["evaluate", "empty"], "no model in empty"),
+        (["distill", "empty", "--out", "new"], "no model in empty"),
+        (["data", "prepare", "django", "--from", "empty", "--out", "new"], "expected all.anno"),
+        (["data", "download", "coco", "--out", "a.tsv/x"], "cannot read or write a.tsv/x"),
+    ],
+    ids=" ".join,
+)
+def test_one_line_and_exit_code_2(monkeypatch, capsys, tmp_path, arguments, message):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.tsv").write_text("".join(f"a {i}\tb\n" for i in range(40)))
+    before = sorted(tmp_path.rglob("*"))
+    assert call(monkeypatch, *arguments) == 2
+    assert message in said(capsys)[1]
+    assert sorted(tmp_path.rglob("*")) == before, "something was half-written"
+
+
+def test_no_network(monkeypatch, capsys):
+    def fail(name):
+        raise OSError("[Errno -2] Name or service not known")
+
+    monkeypatch.setattr("voi.model.snapshot_download", fail)
+    assert call(monkeypatch, "generate", "some/model") == 2
+    assert "no model of that name could be fetched from the hub" in said(capsys)[1]
+
+
+def test_a_missing_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert call(monkeypatch, "train", "files", "--set", "data.options.hub=some/set") == 2
+    assert "pip install 'voi[hub]'" in said(capsys)[1]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 0
+    capsys.readouterr()
+    return tmp_path / "run"
+
+
+def test_checkpoints_of_another_version_and_runs_of_similar_names(monkeypatch, capsys, run):
+    assert call(monkeypatch, "show", "rum", "x") == 2
+    assert said(capsys)[1].endswith("did you mean run?")
+    (manifest,) = run.rglob("manifest.json")
+    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 0'))
+    for command in (["generate", "run"], ["train", "--resume", "run"]):
+        assert call(monkeypatch, *command) == 2
+        assert "has format 0, this version of voi reads 1: train again" in said(capsys)[1]
+
+
+def test_a_full_disk(monkeypatch, capsys, run):
+    def full(*arguments):
+        raise OSError(28, "No space left on device", "run/evaluation")
+
+    monkeypatch.setattr("voi.cli.evaluate.evaluate", full)
+    assert call(monkeypatch, "evaluate", "run") == 2
+    assert "run/evaluation: No space left on device; check the path" in said(capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("place", "arguments"),
+    [
+        ("voi.cli.generate.load", ["generate", "run"]),
+        ("voi.cli.evaluate.evaluate", ["evaluate", "run"]),
+        ("voi.cli.orders.run_series", ["orders", "run"]),
+        ("voi.cli.show._written", ["show", "run", "from-left a b c"]),
+        ("voi.cli.data.check_data", ["data", "check"]),
+        ("voi.runs.prepare", ["train"]),
+        ("voi.cli.train._print_learned", ["train", *settings_of("training.steps=1")]),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_ctrl_c_is_one_line(monkeypatch, capsys, run, place, arguments):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, interrupted)
+    assert call(monkeypatch, *arguments) == 130
+    assert said(capsys)[1] == "voi: interrupted"
+
+
+def test_ctrl_c_while_libraries_are_loaded(monkeypatch, capsys):
+    """They are loaded inside `main`, which hears it."""
+    code = "import voi.cli, sys; print(*{'typer', 'rich', 'torch', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+    def interrupted(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("voi.cli._call", interrupted)
+    assert call(monkeypatch, "train") == 130
+    assert said(capsys)[1] == "voi: interrupted"
+
+
+def test_debug_shows_the_traceback_of_every_kind(monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("voi.cli.data.check_data", full)
+    for arguments in (["--debug", "data", "check"], ["data", "check", "--debug"]):
+        monkeypatch.setattr(sys, "argv", ["voi", *arguments])
+        with pytest.raises(OSError, match="No space left"):
+            main()
+
+
+def test_faults_of_the_program_are_not_hidden(monkeypatch):
+    def wrong(*arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("voi.cli.data.check_data", wrong)
+    with pytest.raises(ZeroDivisionError):
+        call(monkeypatch, "data", "check")
