@@ -36,7 +36,7 @@ types: develop
 	$(BIN)/mypy
 
 docs: develop
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 test: develop
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2

@@ -14,7 +14,6 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/results.md")
-LINKED = ("CITATION.cff", "examples")
 LINK = re.compile(r"(\]\()([^)\s]+)(?=\))")
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 
@@ -25,10 +24,12 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    for name in (*PAGES, *LINKED):
-        for path in sorted((ROOT / name).glob("*.*")) if (ROOT / name).is_dir() else [ROOT / name]:
-            where = site_path(path.relative_to(ROOT).as_posix())
-            files.append(File.generated(config, where, abs_src_path=str(path)))
+    pages = [*PAGES, *(f"docs/{page.src_uri}" for page in files.documentation_pages())]
+    linked = {name for page in pages for name in links((ROOT / page).read_text("utf-8"), page)}
+    outside = {name for name in linked if not name.startswith("docs/") and (ROOT / name).is_file()}
+    for name in sorted({*PAGES, *outside}):
+        where = site_path(name)
+        files.append(File.generated(config, where, abs_src_path=str(ROOT / name)))
     return files
 
 
@@ -77,10 +78,28 @@ def translated(text: str, page: str) -> str:
     return "".join(parts)
 
 
+def links(text: str, page: str) -> set[str]:
+    """Return the files of the repository that a page links to.
+
+    >>> sorted(links("[a](../LICENSE) [b](math.md#x) `[c](d.md)` [e](#f)", "docs/scale.md"))
+    ['LICENSE', 'docs/math.md']
+    """
+    found = {link for _, link in LINK.findall(CODE.sub("", text))}
+    return {_linked(link.partition("#")[0], page) for link in found if not _is_plain(link)}
+
+
 def _target(link: str, page: str) -> str:
-    path, mark, anchor = link.partition("#")
-    if not path or re.match(r"[a-z]+:", link):
+    if _is_plain(link):
         return link
-    linked = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+    path, mark, anchor = link.partition("#")
     here = posixpath.dirname(site_path(page))
-    return posixpath.relpath(site_path(linked), here or ".") + mark + anchor
+    return posixpath.relpath(site_path(_linked(path, page)), here or ".") + mark + anchor
+
+
+def _is_plain(link: str) -> bool:
+    """Whether a link holds anywhere: to the page itself, or to another site."""
+    return link.startswith("#") or re.match(r"[a-z]+:", link) is not None
+
+
+def _linked(path: str, page: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
