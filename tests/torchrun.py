@@ -31,6 +31,11 @@ def train(processes: int, folder: Path, *settings: str) -> subprocess.CompletedP
     return call_processes(processes, "-m", "voi", "train", "chain", *changes, "--out", folder)
 
 
-def losses(folder: Path) -> list[float]:
+def logged(folder: Path, kind: str, name: str) -> list[float]:
+    """Return a value of all lines of a run's log that are of a kind."""
     lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
-    return [line["loss"] for line in lines if line["kind"] == "train"]
+    return [line[name] for line in lines if line["kind"] == kind]
+
+
+def losses(folder: Path) -> list[float]:
+    return logged(folder, "train", "loss")
