@@ -12,24 +12,22 @@ import argparse
 import statistics
 import time
 
-import numpy as np
 import torch
 
 from measure import machine, print_table
 from voi import config, runs
-from voi.batch import Batch, collate, make_batches
+from voi.batch import Batch, collate
 from voi.config import Phase
 from voi.runs import Prepared
+from voi.training.epochs import epoch_batches
 from voi.training.optimiser import Optimiser
 from voi.training.update import Update
 
 
 def epoch(prepared: Prepared, phase: Phase, seed: int) -> list[Batch]:
     """Return all batches of an epoch, as the trainer makes them."""
-    corpus, rng = prepared.train, np.random.default_rng(seed)
-    lengths = corpus.targets.lengths, corpus.source_lengths
-    batches = make_batches(*lengths, phase.batch_size, phase.max_tokens, rng)
-    return [collate(corpus, rows) for rows in batches]
+    batches = epoch_batches(prepared.train, phase, seed)
+    return [collate(prepared.train, rows) for rows in batches]
 
 
 def num_tokens(batches: list[Batch]) -> int:

@@ -4,7 +4,6 @@ import atexit
 import dataclasses
 import hashlib
 import json
-import math
 import os
 import shutil
 import tempfile
@@ -18,8 +17,7 @@ import torch
 
 from voi import checkpoint
 from voi.atomic import write_text
-from voi.batch import make_batches
-from voi.config import Experiment, Phase
+from voi.config import Experiment
 from voi.data import Example, Task
 from voi.data.example import Picked
 from voi.data.tasks import make_task
@@ -30,6 +28,7 @@ from voi.search import ids_in_reading_order, reading_order
 from voi.tables import to_table
 from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
 from voi.training import Scored, Trainer, Watcher
+from voi.training.epochs import num_updates
 from voi.validation import KnownOrders, Validation, known_distances, validate
 from voi.world import World
 
@@ -59,16 +58,9 @@ class Prepared:
         return Networks(self.experiment, counts, self.region_size)
 
     def phase_steps(self) -> tuple[int, ...]:
-        """Return the updates of every phase; epochs are counted in the batches of the first."""
-        return tuple(self._steps(phase) for phase in self.experiment.training.phases)
-
-    def _steps(self, phase: Phase) -> int:
-        if phase.steps:
-            return phase.steps
-        rng = np.random.default_rng([self.experiment.training.seed, 0, 0])
-        lengths = self.train.targets.lengths, self.train.source_lengths
-        batches = make_batches(*lengths, phase.batch_size, phase.max_tokens, rng)
-        return max(1, math.ceil(phase.epochs * len(batches) / phase.accumulate))
+        """Return the updates of every phase."""
+        training = self.experiment.training
+        return tuple(num_updates(self.train, phase, training.seed) for phase in training.phases)
 
     def known_orders(self, split: str, corpus: Corpus) -> KnownOrders:
         """Return the function from a row of a split's corpus to the known best orders."""

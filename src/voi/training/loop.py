@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from voi import checkpoint
-from voi.batch import Batch, collate, make_batches
+from voi.batch import Batch, collate
 from voi.config import Experiment, Phase
 from voi.errors import ConfigError, VoiError
 from voi.layers import Block
@@ -25,6 +25,7 @@ from voi.networks import Networks
 from voi.objective import entropy
 from voi.orders import OrderGenerator, make_orders
 from voi.tokens import Codec, Corpus
+from voi.training.epochs import epoch_batches, num_updates
 from voi.training.log import MetricsLog
 from voi.training.optimiser import Optimiser
 from voi.training.schedule import entropy_weight, rate_factor
@@ -102,7 +103,8 @@ class Trainer:
         self.order_optimiser = Optimiser(
             networks.orders, self.config.order_betas, self.config.clip, world, share
         )
-        self.totals = [self._phase_steps(phase) for phase in self.config.phases]
+        seed = self.config.seed
+        self.totals = [num_updates(corpus, phase, seed) for phase in self.config.phases]
         self._stopping: str | None = None
 
     @property
@@ -271,23 +273,13 @@ class Trainer:
         """Yield the rows of batches from where the phase stands, epoch after epoch."""
         progress = self.progress
         while True:
-            rows = self._epoch(phase, progress.phase, progress.epoch)
+            place = self.config.seed, progress.phase, progress.epoch
+            rows = epoch_batches(self.corpus, phase, *place)
             while progress.position < len(rows):
                 progress.position += 1
                 yield rows[progress.position - 1]
             progress.epoch += 1
             progress.position = 0
-
-    def _epoch(self, phase: Phase, number: int, epoch: int) -> list[np.ndarray]:
-        rng = np.random.default_rng([self.config.seed, number, epoch])
-        lengths = self.corpus.targets.lengths, self.corpus.source_lengths
-        return make_batches(*lengths, phase.batch_size, phase.max_tokens, rng)
-
-    def _phase_steps(self, phase: Phase) -> int:
-        if phase.steps:
-            return phase.steps
-        per_epoch = len(self._epoch(phase, 0, 0)) / phase.accumulate
-        return max(1, math.ceil(phase.epochs * per_epoch))
 
     def _save(self, name: str = "last") -> None:
         """Write a checkpoint of this step, point to it, and remove the one that fell out of use."""
