@@ -156,7 +156,7 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
         (["training.entropy_weight=0.0", "training.entropy_final=0.1"], "positive to be annealed"),
         (["training.num_orders=1"], "training.num_orders must be at least 2 for a learned order"),
         (["decoder.head=sequential"], 'decoder.head = "sequential" writes left to right only'),
-        (["order.law=plackett-luce", "objective.entropy=gumbel"], 'set order.law = "gumbel-'),
+        (["order.law=early-late", "objective.entropy=gumbel"], 'set order.law = "gumbel-'),
     ],
 )
 def test_errors_say_what_to_do_in_one_line(settings, message):
@@ -164,6 +164,12 @@ def test_errors_say_what_to_do_in_one_line(settings, message):
         with_settings(*settings)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("law", ["gumbel-matching", "plackett-luce"])
+def test_laws_of_scores_with_gumbel_noise_have_its_entropy(law):
+    made = with_settings(f"order.law={law}", "objective.entropy=gumbel")
+    assert (made.order.law, made.objective.entropy) == (law, "gumbel")
 
 
 def test_steps_and_epochs_exclude_each_other():

@@ -14,6 +14,7 @@ from voi.errors import ConfigError
 from voi.tables import as_table, from_table, parse_value, unknown_name
 
 LAWS = ("gumbel-matching", "plackett-luce", "matrix-plackett-luce", "early-late")
+GUMBEL_LAWS = ("gumbel-matching", "plackett-luce")  # their entropy has a bound by Gumbel noise
 Positions = Literal["sinusoid", "sinusoid+attention", "relative", "xl"]
 
 
@@ -241,9 +242,9 @@ class Experiment:
             "order.tags needs a tagger: set data.tokens.tags = hanta, or module:function",
         )
         _require(
-            self.objective.entropy == "score" or self.order.law == "gumbel-matching",
-            'objective.entropy = "gumbel" is the entropy of Gumbel matrices: '
-            'set order.law = "gumbel-matching" or objective.entropy = "score"',
+            self.objective.entropy == "score" or self.order.law in GUMBEL_LAWS,
+            'objective.entropy = "gumbel" is the entropy of scores with Gumbel noise: '
+            'set order.law = "gumbel-matching" or "plackett-luce", or objective.entropy = "score"',
         )
 
 

@@ -238,6 +238,13 @@ def test_a_ragged_entropy_is_that_of_the_row_alone(name):
             torch.testing.assert_close(law.gumbel_entropy()[row], alone.gumbel_entropy())
 
 
+def test_a_ragged_gumbel_entropy_of_scores_is_that_of_the_row_alone():
+    lengths, s = torch.tensor([5, 3, 1, 0]), logits(4, 5)
+    law = PlackettLuce(torch.where(torch.arange(5) < lengths.unsqueeze(-1), s, torch.nan), lengths)
+    alone = [PlackettLuce(row[:n]).gumbel_entropy() for row, n in zip(s, lengths, strict=True)]
+    torch.testing.assert_close(law.gumbel_entropy(), torch.stack(alone))
+
+
 @pytest.mark.parametrize("name", LEARNED)
 def test_gradients_stay_out_of_the_padding(name):
     lengths = torch.tensor([4, 2, 0])

@@ -1,4 +1,5 @@
 import itertools
+import math
 
 import pytest
 import torch
@@ -105,3 +106,27 @@ def test_a_mode_within_the_limit_is_exact_where_a_beam_errs():
     best = law.log_prob(all_orders(7).unsqueeze(1)).argmax(dim=0)
     assert hard.any()
     assert torch.equal(law.mode, all_orders(7)[best])
+
+
+@pytest.mark.parametrize("n", range(5))
+@pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 4.0])
+def test_the_gumbel_entropy_is_a_lower_bound(n, scale):
+    """Of the sum over all orders; with equal scores of 0 both are log n!."""
+    s = scale * logits(20, n, seed=n)
+    law = PlackettLuce(s)
+    log_prob = law.log_prob(all_orders(n).unsqueeze(1))  # [orders, 20]
+    entropy = -(log_prob.exp() * log_prob).sum(dim=0)
+    written = math.lgamma(n + 1) - (s + torch.exp(-s) - 1).sum(dim=-1)
+    within = (s > -10).all(dim=-1)  # below that the tangent takes over
+    torch.testing.assert_close(law.gumbel_entropy()[within], written[within])
+    assert (law.gumbel_entropy() <= entropy + 1e-9).all()
+    if scale == 0:
+        torch.testing.assert_close(law.gumbel_entropy(), entropy)
+
+
+def test_the_gumbel_entropy_of_very_low_scores_has_a_finite_gradient():
+    s = torch.tensor([-5.0, 0.0, 3.0, -300.0], requires_grad=True)
+    PlackettLuce(s).gumbel_entropy().backward()
+    assert s.grad.isfinite().all()
+    assert (s.grad[[0, 3]] > 0).all()  # drawn back up
+    assert s.grad[2] < 0

@@ -3,7 +3,6 @@
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.distributions import constraints
@@ -11,7 +10,12 @@ from torch.types import _size
 
 from voi.distributions.constraints import finite_matrix
 from voi.distributions.law import OrderLaw, block_mask, log_factorial
-from voi.distributions.matching import assignment, gumbel_noise, log_sinkhorn
+from voi.distributions.matching import (
+    assignment,
+    gumbel_divergence,
+    gumbel_noise,
+    log_sinkhorn,
+)
 from voi.distributions.matrix_plackett_luce import MatrixPlackettLuce, square_logits
 from voi.distributions.permanent import (
     Bethe,
@@ -24,9 +28,6 @@ from voi.distributions.spiked import Spiked
 
 PARTITIONS = ("bethe", "exact")
 SAMPLERS = ("assignment", "sinkhorn")
-
-# Beyond this exponent the Gumbel divergence goes on as a straight line: its gradient stays finite.
-LARGEST_EXPONENT = 10.0
 
 
 class GumbelMatching(OrderLaw):
@@ -141,19 +142,11 @@ class GumbelMatching(OrderLaw):
     def gumbel_entropy(self) -> Tensor:
         """Return the differentiable entropy term of the paper, log n! - KL.
 
-        KL = sum_ij [ log tau - 1 + euler (1 / tau - 1) + X_ij / tau
-                      + Gamma(1 + 1 / tau) exp(-X_ij / tau) ]     (docs/math.md, "gumbel-entropy")
+        KL = sum_ij gumbel_divergence(X_ij, tau)                  (docs/math.md, "gumbel-entropy")
         is the divergence of (X + G) / tau from standard Gumbel noise; no divergence of the orders
-        they are matched to can exceed it. At tau = 1 an entry is X + exp(-X) - 1. Beyond an
-        exponent of 10 the tangent takes over: very low scores are drawn back by a finite force.
+        they are matched to can exceed it.
         """
-        rate = 1 / self.tau
-        constant = np.log(self.tau) - 1 + np.euler_gamma * (rate - 1)
-        gamma = torch.lgamma(torch.tensor(1 + rate, dtype=torch.float64)).exp().item()
-        exponent = -rate * self.logits
-        capped = exponent.clamp(max=LARGEST_EXPONENT)
-        decay = capped.exp() * (1 + (exponent - capped))
-        entries = constant + rate * self.logits + gamma * decay
+        entries = gumbel_divergence(self.logits, self.tau)
         divergence = torch.where(block_mask(self.lengths, self.size), entries, 0).sum(dim=(-2, -1))
         return log_factorial(self.lengths, self.logits.dtype) - divergence
 

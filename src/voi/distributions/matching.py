@@ -15,11 +15,31 @@ from voi.distributions.law import block_mask
 # where one takes 16, but at n = 32 handing out the work costs what it saves.
 THREADED_SIZE = 48
 
+# Beyond this exponent the Gumbel divergence goes on as a straight line: its gradient stays finite.
+LARGEST_EXPONENT = 10.0
+
 
 def gumbel_noise(like: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Return standard Gumbel noise -log(-log U), U uniform, of the shape and type of `like`."""
     uniform = torch.rand(like.shape, dtype=like.dtype, device=like.device)
     return uniform.clamp_min_(torch.finfo(like.dtype).tiny).log_().neg_().log_().neg_()
+
+
+def gumbel_divergence(scores: Float[Tensor, "*shape"], tau: float = 1.0) -> Float[Tensor, "*shape"]:
+    """Return the divergence of (score + G) / tau from G, both noisy with standard Gumbel G.
+
+    log tau - 1 + euler (1 / tau - 1) + s / tau + Gamma(1 + 1 / tau) exp(-s / tau)
+                                                              (docs/math.md, "gumbel-entropy")
+    At tau = 1 that is s + exp(-s) - 1. Beyond an exponent of 10 the tangent takes over: very low
+    scores are drawn back by a finite force.
+    """
+    rate = 1 / tau
+    constant = np.log(tau) - 1 + np.euler_gamma * (rate - 1)
+    gamma = torch.lgamma(torch.tensor(1 + rate, dtype=torch.float64)).exp().item()
+    exponent = -rate * scores
+    capped = exponent.clamp(max=LARGEST_EXPONENT)
+    decay = capped.exp() * (1 + (exponent - capped))
+    return constant + rate * scores + gamma * decay
 
 
 def assignment(

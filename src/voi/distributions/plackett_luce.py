@@ -8,8 +8,8 @@ from torch.distributions import constraints
 from torch.types import _size
 
 from voi.distributions.constraints import finite_vector
-from voi.distributions.law import OrderLaw, batch_lengths, token_mask
-from voi.distributions.matching import gumbel_noise
+from voi.distributions.law import OrderLaw, batch_lengths, log_factorial, token_mask
+from voi.distributions.matching import gumbel_divergence, gumbel_noise
 
 
 class PlackettLuce(OrderLaw):
@@ -70,6 +70,16 @@ class PlackettLuce(OrderLaw):
     def mode(self) -> Tensor:
         """The most likely order: falling scores, ties by position."""
         return self._by_falling_score(self.logits.detach())
+
+    def gumbel_entropy(self) -> Tensor:
+        """Return the differentiable entropy term of the paper's program, log n! - KL.
+
+        KL = sum_i gumbel_divergence(s_i) = sum_i (s_i + exp(-s_i) - 1)   (docs/math.md,
+        "gumbel-entropy") is the divergence of s + G, which is sorted to an order, from standard
+        Gumbel noise: a lower bound on the entropy of this law.
+        """
+        entries = torch.where(self.is_token, gumbel_divergence(self.logits), 0)
+        return log_factorial(self.lengths, self.logits.dtype) - entries.sum(dim=-1)
 
     def _by_falling_score(self, scores: Tensor) -> Tensor:
         last = scores.masked_fill(~self.is_token, -torch.inf)
