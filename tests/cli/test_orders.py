@@ -70,6 +70,8 @@ def test_a_run_is_studied_on_its_own_split(run, studied):
     assert {path.suffix for path in (out / "figures").iterdir()} == {".png"}
     assert "no English sentences" in output
     rows = rows_of(out, "comparisons")
+    for name in ("comparisons", "overall", "by_length"):
+        assert {row["compared"] for row in rows_of(out, name)} == {"orders"}
     assert {row["reference"] for row in rows} == {"l2r", "r2l", "tree", "common", "rare", "known"}
     assert {row["example"] for row in rows} == set(map(str, range(8)))  # of the tiny test split
     learned, generated = (read_traces(path) for path in sorted((out / "traces").iterdir()))
@@ -111,8 +113,17 @@ def test_parts_of_a_source_are_removed(run, tmp_path):
     assert sorted(row["name"] for row in rows) == sorted(source.split())
     assert (tmp_path / "perturbation.svg").exists()
     assert (tmp_path / "generation.svg").exists()
+    assert {row["compared"] for row in rows} == {stored["compared"]} == {"orders"}
     with pytest.raises(DataError, match="below 8"):
         orders(run, "--perturb", 8)
+
+
+def test_a_perturbation_says_that_it_compares_ranks(run, tmp_path):
+    output = orders(run, "--perturb", 2, "--reference", "--ranks", "--out", tmp_path)
+    assert "Compared are ranks" in output
+    with open(tmp_path / "perturbation.csv", newline="") as file:
+        assert {row["compared"] for row in csv.DictReader(file)} == {"ranks"}
+    assert json.loads((tmp_path / "perturbation.json").read_text())["compared"] == "ranks"
 
 
 def test_images_are_drawn_with_their_regions(images, tmp_path):

@@ -25,6 +25,9 @@ def test_bars_are_the_effects_largest_first():
     assert [bar.get_width() for bar in axes.patches] == [1.0, 0.25, 0.0]
     assert {" 1.00 ", " 0.25 ", " 0.00 "} <= {text.get_text() for text in texts(figure)}
     assert axes.get_xlim() == (0, 1)
+    assert "of the order without" in axes.get_xlabel().replace("\n", " ")
+    ranks = drawn(["a"], [0.5], compared="ranks").axes[0]
+    assert "of the ranks without" in ranks.get_xlabel().replace("\n", " ")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

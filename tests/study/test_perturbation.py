@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from study_models import CAPTIONS, TEXTS, made_model
-from voi.analysis import kendall_tau, normalized_levenshtein, order_rank_correlation
+from voi.analysis import (
+    generation_ranks,
+    kendall_tau,
+    normalized_levenshtein,
+    order_rank_correlation,
+)
 from voi.data import Example, Regions
 from voi.errors import DataError
 from voi.study import perturb
@@ -26,6 +31,20 @@ def test_a_removal_is_the_order_without_the_part(model):
         assert removal.nld == normalized_levenshtein(removal.order, found.order)
         assert removal.orc == order_rank_correlation(removal.order, found.order)
         assert removal.tau == kendall_tau(removal.order, found.order)
+
+
+def test_ranks_are_compared_where_they_are_asked_for(model):
+    source, target = "a b c a b c a", "c b a c a b"
+    by_order, by_rank = (perturb(model, source, target, compare=x) for x in ("orders", "ranks"))
+    assert (by_order.compared, by_rank.compared) == ("orders", "ranks")
+    assert by_rank.order == by_order.order
+    for removal in by_rank.removals:
+        pair = generation_ranks(removal.order), generation_ranks(by_rank.order)
+        assert removal.nld == normalized_levenshtein(*pair)
+        assert removal.orc == order_rank_correlation(*pair)
+        assert removal.tau == kendall_tau(*pair)
+    correlations = [{r.part: r.orc for r in x.removals} for x in (by_order, by_rank)]
+    assert correlations[0] != correlations[1]
 
 
 def test_the_largest_effect_comes_first_and_ties_keep_their_places(model):

@@ -51,10 +51,11 @@ def test_rows_are_those_of_the_analysis():
     found = studied(MINE, OTHER, tagger=tagger)
     rows = [row.values for row in found.rows("comparisons", series="mine, learned")]
     expected = to_rows(comparisons(MINE.traces, counts=COUNTS))
-    assert rows == [{"run": "mine", "orders": "learned", **row} for row in expected]
+    whose = {"run": "mine", "orders": "learned", "compared": "orders"}
+    assert rows == [{**whose, **row} for row in expected]
     rows = [row.values for row in found.rows("comparisons", series="mine, sampled")]
     expected = to_rows(sampled_comparisons(MINE.traces, counts=COUNTS))
-    assert rows == [{"run": "mine", "orders": "sampled", **row} for row in expected]
+    assert rows == [{**whose, "orders": "sampled", **row} for row in expected]
     assert {row.values["group"] for row in found.tables["by_tag"]} == {"VOWEL", "OTHER"}
     assert list(found.tables) == list(TABLES)
     assert all(found.tables.values())
@@ -113,6 +114,14 @@ def test_what_is_left_out_is_named():
     found = studied(code, tagger=tagger)
     assert "full, learned: no English sentences" in found.skipped[0]
     assert not found.tables["by_tag"]
+
+
+@pytest.mark.parametrize("compare", ["orders", "ranks"])
+def test_tables_of_distances_say_what_was_compared(compare):
+    found = studied(MINE, OTHER, tagger=tagger, compare=compare)
+    for name in ("comparisons", "overall", "by_length", "between"):
+        assert {row.values["compared"] for row in found.tables[name]} == {compare}
+    assert not any("compared" in row.values for row in found.tables["by_word"])
 
 
 def test_every_view_has_a_cell_for_every_column():

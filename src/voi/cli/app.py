@@ -1,6 +1,10 @@
 """The application that commands register with."""
 
+from typing import Annotated
+
 import typer
+
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")]
 
 app = typer.Typer(
     name="voi",

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from voi.cli.app import app
+from voi.cli.app import Device, app
 from voi.data.tasks import make_task
 from voi.distillation import distill
 from voi.evaluation.outputs import Decoding
@@ -20,6 +20,7 @@ def command(
     out: Annotated[Path, typer.Option(help="Folder for the pairs; goes on if it was stopped.")],
     split: Annotated[str, typer.Option(help="The split that is written anew.")] = "train",
     beam: Annotated[int, typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")] = 5,
+    device: Device = "cpu",
 ) -> None:
     """Write a data folder whose targets are a model's own outputs.
 
@@ -27,7 +28,7 @@ def command(
 
     Then: voi train --data data/distilled
     """
-    model = load(run)
+    model = load(run, device)
     experiment, console = model.experiment, Console(soft_wrap=True)
     task = make_task(experiment.data.task, experiment.data.options)
     search = experiment.search

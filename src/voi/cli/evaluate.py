@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from voi.cli.app import app
+from voi.cli.app import Device, app
 from voi.errors import ConfigError
 from voi.evaluation import (
     Settings,
@@ -62,7 +62,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Folder of results; default RUN/evaluation/SPLIT-beamK.")
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """Score runs on a split, with signatures, likelihoods and paired bootstrap intervals.
 

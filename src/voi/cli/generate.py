@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from voi.analysis import to_record
-from voi.cli.app import app
+from voi.cli.app import Device, app
 from voi.cli.drawing import draw_steps
 from voi.errors import DataError
 from voi.model import load
@@ -58,12 +58,13 @@ def generate(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one trace record per line (docs/orders.md).")
     ] = False,
+    device: Device = "cpu",
 ) -> None:
     """Write a target for every source line, in order.
 
     Example: echo "from-left a b c d e" | voi generate runs/chain --trace
     """
-    model = load(run)
+    model = load(run, device)
     options: dict[str, Any] = {
         "beam": beam or None,
         "nbest": nbest,

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from voi.cli.app import app
+from voi.cli.app import Device, app
 from voi.data import Example, Task
 from voi.data.tasks import make_task
 from voi.errors import DataError, MissingExtraError
@@ -52,8 +52,8 @@ Searched = Annotated[
     int,
     typer.Option(
         min=0,
-        help="With --perturb: the beam of a search for orders under the decoder, as in the paper; "
-        "0: the generator's orders.",
+        help="With --perturb: the beam of a search for orders under the decoder, as in the paper's "
+        "program; 0: the generator's orders.",
     ),
 ]
 Reference = Annotated[
@@ -84,6 +84,7 @@ def orders(
     images: Images = None,
     out: Out = None,
     suffix: Format = "svg",
+    device: Device = "cpu",
 ) -> None:
     """Measure and show the orders that models have learned and that they write in.
 
@@ -96,12 +97,18 @@ def orders(
     if f".{suffix}" not in FIGURE_SUFFIXES:
         raise DataError(f"--format must be svg, png or pdf, got {suffix!r}")
     console = Console(highlight=False)
+    compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
     if perturb is not None:
-        model, task = _open(_only_one(runs or (), traces or ()))
+        model, task = _open(_only_one(runs or (), traces or ()), device)
         example = _example(task, split, perturb)
         image = picture_of(example, pictures_of(task, images))
         close = look_closely(
-            model, example, is_generated=not reference, beam=beam or None, searched=searched
+            model,
+            example,
+            is_generated=not reference,
+            beam=beam or None,
+            searched=searched,
+            compare=compare,
         )
         _print_close(close, console)
         paths = (
@@ -109,9 +116,8 @@ def orders(
         )
     else:
         make_tags, untagged = _tagger(tagger)
-        series = _of_runs(runs or (), split, limit, samples, beam, seed, images)
+        series = _of_runs(runs or (), split, limit, samples, beam, seed, images, device)
         series += _of_files(traces or (), counts)
-        compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
         found = study(series, tagger=make_tags, untagged=untagged, compare=compare, seed=seed)
         _print_study(found, console)
         paths = [] if out is None else _write_study(found, out, suffix)
@@ -135,9 +141,9 @@ def _only_one(runs: Sequence[Path], traces: Sequence[Path]) -> Path:
     return runs[0]
 
 
-def _open(run: Path) -> tuple[Model, Task]:
+def _open(run: Path, device: str) -> tuple[Model, Task]:
     """Return a model and the data it was trained on."""
-    model = load(run)
+    model = load(run, device)
     data = model.experiment.data
     return model, make_task(data.task, data.options)
 
@@ -150,13 +156,14 @@ def _of_runs(
     beam: int,
     seed: int,
     images: Path | None,
+    device: str,
 ) -> list[Series]:
     """Return what the runs have learned and written; a bar on standard error shows the progress."""
     found: list[Series] = []
     errors = Console(stderr=True)
     with Progress(console=errors, disable=not errors.is_terminal, transient=True) as bar:
         for run in runs:
-            model, task = _open(run)
+            model, task = _open(run, device)
             examples = examples_of(task, split, limit)
             name = run.resolve().name
             job = bar.add_task(name, total=2 * len(examples))
@@ -240,3 +247,4 @@ def _print_close(close: Close, console: Console) -> None:
     console.print(table)
     if len(found.removals) > _SHOWN_PARTS:
         console.print(f"and {len(found.removals) - _SHOWN_PARTS} parts with no larger effect")
+    console.print(f"Compared are {found.compared}, without the part and with it.", style="dim")

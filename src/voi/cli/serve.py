@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from voi.cli.app import app
+from voi.cli.app import Device, app
 from voi.model import load
 from voi.serve import Playground, open_server
 
@@ -19,6 +19,7 @@ def serve(
     host: Annotated[
         str, typer.Option(help="The address to listen on; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
+    device: Device = "cpu",
 ) -> None:
     """Open a playground in the browser: generation, gaps, keywords, orders, likelihoods.
 
@@ -26,7 +27,7 @@ def serve(
     """
     console = Console(highlight=False, soft_wrap=True)
     with open_server(host, port) as server:  # before the model is loaded: the port may be in use
-        playground = Playground(load(run), str(run))
+        playground = Playground(load(run, device), str(run))
         if playground.sources.note:
             console.print(f"[yellow]{escape(playground.sources.note)}[/yellow]")
         if not server.is_local:

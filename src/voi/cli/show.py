@@ -8,7 +8,7 @@ from rich.console import Console
 
 from voi import plots
 from voi.analysis import Trace
-from voi.cli.app import app
+from voi.cli.app import Device, app
 from voi.cli.drawing import draw_steps, sentence
 from voi.data import ImageTask, Regions, Source
 from voi.data.tasks import make_task
@@ -38,6 +38,7 @@ def show(
         str, typer.Option(help="Words that must appear, separated by spaces.")
     ] = "",
     dark: Annotated[bool, typer.Option("--dark", help="A dark picture.")] = False,
+    device: Device = "cpu",
 ) -> None:
     """Draw how one target is written: the partial sentence after every step.
 
@@ -47,7 +48,7 @@ def show(
     """
     if out is not None:
         _check(out)  # before the work, not after it
-    model = load(run)
+    model = load(run, device)
     task = _image_task(model)
     if task is None and source is None:
         _check_sourceless(model)

@@ -22,6 +22,10 @@ LABEL_WIDTH = 2.4
 IMAGE = (6.0, 4.2)
 MARGIN = 0.2
 MOST_BARS, MOST_NUMBERS = 30, 10
+XLABELS = {
+    "orders": "normalised Levenshtein distance of the order without the part to the order with it",
+    "ranks": "normalised Levenshtein distance of the ranks without the part to the ranks with it",
+}
 
 
 def draw_perturbation(
@@ -31,16 +35,21 @@ def draw_perturbation(
     *,
     image: Image | None = None,
     boxes: Boxes | None = None,
+    compared: str = "orders",
     theme: str = "light",
 ) -> None:
     """Draw the effect of removing each part of a source, largest first.
 
     `names [m]` and `effects [m]` are in the order of the source, and so are `boxes [m, 4]`; a box
-    is as opaque as its effect is large, and the ten with the largest effects are numbered.
+    is as opaque as its effect is large, and the ten with the largest effects are numbered. The
+    effects are distances between what is `compared`, orders or ranks.
     """
     target = output_path(path, FIGURE_SUFFIXES)
     with drawing():
-        save(perturbation_figure(names, effects, image=image, boxes=boxes, theme=theme), target)
+        figure = perturbation_figure(
+            names, effects, image=image, boxes=boxes, compared=compared, theme=theme
+        )
+        save(figure, target)
 
 
 def perturbation_figure(
@@ -49,6 +58,7 @@ def perturbation_figure(
     *,
     image: Image | None = None,
     boxes: Boxes | None = None,
+    compared: str = "orders",
     theme: str = "light",
 ) -> Figure:
     """Return the figure that `draw_perturbation` writes."""
@@ -62,7 +72,10 @@ def perturbation_figure(
     shown = ranked[:MOST_BARS]
     labels = [f"{i + 1}  {names[i]}" for i in shown]
     ruler = ruler_for([*labels, "normalised Levenshtein distance…()"])
-    figure = _bars(labels, values[shown], len(values) - len(shown), ruler, colours)
+    xlabel = XLABELS[compared]
+    if len(values) > len(shown):
+        xlabel += f" ({len(values) - len(shown)} parts with no larger effect are not shown)"
+    figure = _bars(labels, values[shown], xlabel, ruler, colours)
     picture = picture_of(image, boxes, _opacities(values) if boxes is not None else None, 1)
     if picture is not None:
         numbered = [int(i) for i in ranked[:MOST_NUMBERS] if values[i] > 0]
@@ -79,7 +92,7 @@ def _opacities(values: Float[np.ndarray, " m"]) -> Float[np.ndarray, "1 m"]:
 def _bars(
     labels: Sequence[str],
     values: Float[np.ndarray, " bars"],
-    num_hidden: int,
+    xlabel: str,
     ruler: Ruler,
     theme: Theme,
 ) -> Figure:
@@ -101,9 +114,6 @@ def _bars(
     axes.set_yticks(range(len(labels)), short)
     for label in axes.get_yticklabels():
         set_letters(label, ruler, theme)
-    xlabel = "normalised Levenshtein distance of the order without the part to the order with it"
-    if num_hidden:
-        xlabel += f" ({num_hidden} parts with no larger effect are not shown)"
     beside = 0.2 + max(map(ruler.width, short))
     labelled(axes, ruler, theme, xlabel=xlabel, ylabel="", title="", beside=beside)
     return figure

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -35,6 +36,7 @@ def look_closely(
     is_generated: bool = True,
     beam: int | None = None,
     searched: int = 0,
+    compare: Literal["orders", "ranks"] = "orders",
 ) -> Close:
     """Return the perturbation of a target the model writes, or of the reference target."""
     found = (
@@ -42,7 +44,8 @@ def look_closely(
         if is_generated
         else learned_traces(model, [example])
     )
-    return Close(example, found[0], perturb(model, example.source, found[0].tokens, beam=searched))
+    perturbed = perturb(model, example.source, found[0].tokens, beam=searched, compare=compare)
+    return Close(example, found[0], perturbed)
 
 
 def write_close(
@@ -55,11 +58,12 @@ def write_close(
     """
     names = ["perturbation.csv", "perturbation.json", f"perturbation{suffix}"]
     paths = [folder / name for name in (*names, f"generation{suffix}")]
-    rows = [asdict(removal) for removal in close.perturbation.removals]
+    found = close.perturbation
+    rows = [{**asdict(removal), "compared": found.compared} for removal in found.removals]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_text(paths[0], csv_text(rows))
-        write_text(paths[1], json.dumps(asdict(close.perturbation), indent=1) + "\n")
+        write_text(paths[1], json.dumps(asdict(found), indent=1) + "\n")
     except OSError as error:
         raise DataError(
             f"cannot write to {folder}: {error.strerror or error}: choose another folder with --out"
@@ -67,9 +71,11 @@ def write_close(
     boxes, weights = _boxes(close.example), None
     if boxes is not None:
         weights = opacities(attention_of(model, close.example.source, close.trace))
-    in_order = sorted(close.perturbation.removals, key=lambda removal: removal.part)
+    in_order = sorted(found.removals, key=lambda removal: removal.part)
     parts, effects = [r.name for r in in_order], [r.nld for r in in_order]
-    plots.draw_perturbation(parts, effects, paths[2], image=image, boxes=boxes)
+    plots.draw_perturbation(
+        parts, effects, paths[2], image=image, boxes=boxes, compared=found.compared
+    )
     plots.draw_generation(close.trace, paths[3], image=image, boxes=boxes, opacities=weights)
     return paths
 

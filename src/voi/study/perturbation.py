@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from voi.analysis import kendall_tau, normalized_levenshtein, order_rank_correlation
+from voi.analysis import (
+    generation_ranks,
+    kendall_tau,
+    normalized_levenshtein,
+    order_rank_correlation,
+)
 from voi.batch import Batch
 from voi.data import Regions, Source
 from voi.errors import DataError
@@ -38,15 +44,22 @@ class Perturbation:
     tokens: tuple[str, ...]
     order: tuple[int, ...]  # with the whole source
     removals: tuple[Removal, ...]
+    compared: Literal["orders", "ranks"]  # what the distances are taken of
 
 
 @torch.no_grad()
 def perturb(
-    model: Model, source: Source, target: str | Sequence[str], *, beam: int = 0
+    model: Model,
+    source: Source,
+    target: str | Sequence[str],
+    *,
+    beam: int = 0,
+    compare: Literal["orders", "ranks"] = "orders",
 ) -> Perturbation:
     """Return how the most likely order of a frozen target changes with each part of the source.
 
-    The order is the generator's or, with `beam`, searched under the decoder, as in the paper.
+    The order is the generator's or, with `beam`, searched under the decoder, as in the authors'
+    program; the paper says that the model infers it, and not how. That program compares ranks.
 
     Parts are the model's source tokens, or regions; the target is a text, or tokens that stay as
     they are. Equal effects are in the order of the source.
@@ -56,18 +69,28 @@ def perturb(
     batch = frozen_batch(model.codec, source, tokens).to(model.device)
     whole, *changed = _orders(model, batch, len(names), beam)
     removals = [
-        Removal(
-            part=i,
-            name=name,
-            nld=float(normalized_levenshtein(order, whole)),
-            orc=float(order_rank_correlation(order, whole)),
-            tau=float(kendall_tau(order, whole)),
-            order=order,
-        )
+        _removal(i, name, order, whole, compare)
         for i, (name, order) in enumerate(zip(names, changed, strict=True))
     ]
     removals.sort(key=lambda removal: -removal.nld)
-    return Perturbation(tuple(tokens), whole, tuple(removals))
+    return Perturbation(tuple(tokens), whole, tuple(removals), compare)
+
+
+def _removal(
+    part: int, name: str, order: tuple[int, ...], whole: tuple[int, ...], compare: str
+) -> Removal:
+    """Return what a removal did: the order without the part against the order of the whole."""
+    pair = order, whole
+    if compare == "ranks":
+        pair = tuple(generation_ranks(order)), tuple(generation_ranks(whole))
+    return Removal(
+        part=part,
+        name=name,
+        nld=float(normalized_levenshtein(*pair)),
+        orc=float(order_rank_correlation(*pair)),
+        tau=float(kendall_tau(*pair)),
+        order=order,
+    )
 
 
 def source_parts(model: Model, source: Source) -> list[str]:

@@ -58,6 +58,7 @@ class Row:
     record: Record
     other: str = ""  # the second series, in a comparison of two
     example: int | None = None  # index of the example, in a table of single ones
+    compared: str = ""  # "orders" or "ranks", in a table of distances to other orders
 
     @property
     def series(self) -> str:
@@ -69,6 +70,7 @@ class Row:
         places: dict[str, Any] = {"run": self.run, "orders": self.orders}
         places |= {"other": self.other} if self.other else {}
         places |= {} if self.example is None else {"example": self.example}
+        places |= {"compared": self.compared} if self.compared else {}
         return places | asdict(self.record)
 
 
@@ -150,9 +152,10 @@ def _parts(series: Series, tools: _Tools) -> Iterator[tuple[str, list[Row]]]:
     written = comparisons(traces, counts=series.counts, compare=tools.compare)
     sampled = sampled_comparisons(traces, counts=series.counts, compare=tools.compare)
     for orders, rows in ((series.orders, written), ("sampled", sampled)):
-        yield "comparisons", _rows(series, rows, orders)
-        yield "overall", _rows(series, summaries(rows, **draws), orders)
-        yield "by_length", _rows(series, summaries_by_length(rows, **draws), orders)
+        whose = {"orders": orders, "compared": tools.compare}
+        yield "comparisons", _rows(series, rows, **whose)
+        yield "overall", _rows(series, summaries(rows, **draws), **whose)
+        yield "by_length", _rows(series, summaries_by_length(rows, **draws), **whose)
     if tools.tagger is not None and series.is_english:
         tagged = indices_by_tag(traces, tagging_words(tools.tagger), **draws)
         yield "by_tag", _rows(series, tagged)
@@ -182,15 +185,19 @@ def _by_example(series: Series) -> Iterator[tuple[str, list[Row]]]:
         )
 
 
-def _rows(series: Series, records: Sequence[Record], orders: str = "") -> list[Row]:
-    return [Row(series.run, orders or series.orders, record) for record in records]
+def _rows(
+    series: Series, records: Sequence[Record], orders: str = "", compared: str = ""
+) -> list[Row]:
+    return [
+        Row(series.run, orders or series.orders, record, compared=compared) for record in records
+    ]
 
 
 def _between(all_series: Sequence[Series], tools: _Tools) -> Iterator[Row]:
     """Yield the distances of every two series, where they have written the same targets."""
     for a, b in combinations(all_series, 2):
         for record in between_summaries(a.traces, b.traces, compare=tools.compare, **tools.drawing):
-            yield Row(a.run, a.orders, record, other=b.name)
+            yield Row(a.run, a.orders, record, other=b.name, compared=tools.compare)
 
 
 def _skipped(
