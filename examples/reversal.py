@@ -7,12 +7,15 @@ A task is a dataclass with split() and known_orders(); its fields are set by dat
 
 import random
 from dataclasses import dataclass
+from typing import ClassVar
 
 from voi.data import Example
 
 
 @dataclass(frozen=True)
 class Reversal:
+    target_kind: ClassVar = "symbols"  # scored by exact match, without parts of speech
+
     letters: int = 5
     train: int = 2000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from voi.data.tasks import TASKS, make_task
+from voi.data.tasks import TASKS, make_task, target_kind
 from voi.errors import ConfigError, DataError
 
 SMALL = {
@@ -25,6 +25,30 @@ def test_every_task_is_covered():
     read_from_files = {"files", "django", "gigaword", "wmt16-ro-en", "captions"}
     read_from_files |= {"scenes"}  # of images; all have tests of their own
     assert set(SMALL) == set(TASKS) - read_from_files
+
+
+def test_every_task_says_what_its_targets_are():
+    kinds = {name: target_kind(name) for name in TASKS}
+    assert {name for name, kind in kinds.items() if kind == "symbols"} == set(SMALL) - {"pylines"}
+    assert {name for name, kind in kinds.items() if kind == "code"} == {"pylines", "django"}
+    assert (kinds["gigaword"], kinds["wmt16-ro-en"]) == ("summaries", "translation")
+    assert {kinds[name] for name in ("files", "captions", "scenes")} == {"text"}
+
+
+class Own:
+    target_kind = "code"
+
+
+class Wrong:
+    target_kind = "songs"
+
+
+def test_a_task_of_ones_own_says_what_its_targets_are():
+    assert target_kind(f"{__name__}:Own") == "code"
+    assert target_kind(f"{__name__}:small") == "text"  # which does not say it
+    assert target_kind("nowhere:Task") == "text"  # not at hand
+    with pytest.raises(ConfigError, match="must be one of symbols, code"):
+        target_kind(f"{__name__}:Wrong")
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -10,10 +10,12 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from shared_data import shared_data
 from voi.data import Example, Regions
+from voi.data.tasks import make_task
 from voi.errors import ConfigError, MissingExtraError
-from voi.evaluation import identity
+from voi.evaluation import System, identity, side_by_side
 from voi.evaluation.conventions import METRICS_OF, Conventions, kind_of
 from voi.evaluation.outputs import Outputs, items_of
+from voi.evaluation.run import with_accepted
 from voi.evaluation.scores import LABELLED, check_metrics, default_metrics, score_outputs
 from voi.metrics import METRICS
 from voi.tokens import TokensConfig, build_codec
@@ -94,7 +96,9 @@ def test_references_are_written_as_the_codec_writes():
 def test_what_a_task_gets():
     words, code = TokensConfig(), TokensConfig(pretokenizer="code")
     image = Regions.__new__(Regions)
-    assert kind_of("chain", words, "x") == "symbols"
+    for name in ("chain", "addition", "stargraph", "sorting", "sudoku4"):
+        assert kind_of(name, words, "x") == "symbols"
+    assert kind_of("pylines", words, "x") == "code"
     assert kind_of("django", words, "x") == "code"
     assert kind_of("wmt16-ro-en", words, "x") == "translation"
     assert kind_of("gigaword", words, "x") == "summaries"
@@ -105,6 +109,29 @@ def test_what_a_task_gets():
     assert {name for names in METRICS_OF.values() for name in names} <= METRICS.keys()
     assert set(LABELLED) <= METRICS.keys()
     assert default_metrics(_outputs(["a"], [["a"]], metrics=["ter"])) == ("ter",)
+
+
+def test_a_task_may_accept_other_targets_than_the_reference():
+    """A sudoku whose cells are listed backwards is solved; one with a wrong value is not."""
+    task = make_task("sudoku4", {"train": 4, "valid": 1, "test": 3})
+    examples = task.split("test")
+    first, second, third = (example.target for example in examples)
+    backwards = " ".join(reversed(second.split()))
+    wrong = third.replace("=1", "=2")
+    written = _outputs([first, backwards, wrong], [[first], [second], [third]])
+    (plain,) = score_outputs(written, ["exact_match"])
+    (score,) = score_outputs(with_accepted(written, task, examples), ["exact_match"])
+    assert plain.per_example == (100.0, 0.0, 0.0)
+    assert score.per_example == (100.0, 100.0, 0.0)
+    assert "right:what the task accepts" in score.signature
+    other = with_accepted(_outputs([first, second, third], written.references), task, examples)
+    systems = [
+        System(name, outputs, score_outputs(outputs, ["exact_match"]))
+        for name, outputs in (("a", with_accepted(written, task, examples)), ("b", other))
+    ]
+    (row,) = side_by_side(systems).rows
+    assert row.cells[1].comparison is not None  # the references are the same ones
+    assert with_accepted(written, make_task("chain", {}), examples) is written
 
 
 def test_unknown_metrics_and_missing_libraries(monkeypatch):

@@ -10,7 +10,7 @@ from voi.batch import collate
 from voi.errors import DataError
 from voi.model import ANY_LENGTH
 from voi.study import examples_of, generated_traces, learned_traces, run_series
-from voi.study.collect import token_counts
+from voi.study.collect import has_sentences, token_counts
 from voi.study.pictures import pictures_of, region_views
 from voi.tokens import build_corpus
 
@@ -89,6 +89,21 @@ def test_a_run_has_both_series_and_its_counts(model):
     assert learned.counts == token_counts(model.codec) == {"a": 3, "b": 3, "c": 4}
     assert not learned.is_english  # the experiment's task is chain
     assert learned.views == []
+
+
+@pytest.mark.parametrize(
+    ("task", "pretokenizer", "expected"),
+    [
+        ("sorting", "whitespace", False),
+        ("sudoku4", "whitespace", False),
+        ("django", "whitespace", False),
+        ("files", "code", False),
+        ("files", "whitespace", True),
+        ("wmt16-ro-en", "moses", True),
+    ],
+)
+def test_sentences_have_parts_of_speech(task, pretokenizer, expected):
+    assert has_sentences(task, pretokenizer) is expected
 
 
 def test_an_image_counts_once():

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from voi.data.example import Example
+from voi.data.example import Example, TargetKind
 from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
 
 
@@ -22,6 +23,8 @@ class Addition:
     >>> len(task.split("train"))
     80
     """
+
+    target_kind: ClassVar[TargetKind] = "symbols"
 
     digits: int = 3  # of each summand
     seed: int = 0

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_lowercase, ascii_uppercase
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Int
 
-from voi.data.example import Example
+from voi.data.example import Example, TargetKind
 from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
 from voi.errors import DataError
 
@@ -38,6 +39,8 @@ class Chain:
     >>> len(example.source.split()), len(example.target.split())
     (4, 3)
     """
+
+    target_kind: ClassVar[TargetKind] = "symbols"
 
     positions: int = 6  # length of the target
     symbols: int = 6  # size of each alphabet: a, b, ... in sources, A, B, ... in targets

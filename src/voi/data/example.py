@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, overload, runtime_checkable
+from typing import Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int64, UInt8
@@ -38,6 +38,8 @@ class Regions:
 
 
 Source = str | Regions | None  # None: nothing is given, generation is unconditional
+
+TargetKind = Literal["symbols", "code", "summaries", "translation", "text"]
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,12 @@ def place_of(examples: Sequence[Example], index: int) -> str:
 
 @runtime_checkable
 class Task(Protocol):
-    """Named splits of examples, and the orders known to be best for a target, if any are."""
+    """Named splits of examples, and the orders known to be best for a target, if any are.
+
+    A task whose targets are not plain text says so once, as a class variable `target_kind`: it
+    decides which metrics the task gets, and whether its words have parts of speech. One that
+    accepts other targets than the given one has `is_right(example, text)`.
+    """
 
     def split(self, name: str) -> Sequence[Example]:
         """Return the examples of "train", "valid" or "test"; the same ones at every call."""

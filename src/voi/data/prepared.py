@@ -1,7 +1,9 @@
 """The paper's data sets of text, as `voi data prepare` writes them."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from voi.data.example import TargetKind
 from voi.data.files import FileTask
 
 
@@ -17,6 +19,8 @@ def made_by(task: str) -> str:
 class Django(FileTask):
     """Descriptions in English and lines of Python."""
 
+    target_kind: ClassVar[TargetKind] = "code"
+
     hint: str = made_by("django")
 
 
@@ -24,11 +28,15 @@ class Django(FileTask):
 class Gigaword(FileTask):
     """First sentences of articles and their headlines."""
 
+    target_kind: ClassVar[TargetKind] = "summaries"
+
     hint: str = made_by("gigaword")
 
 
 @dataclass(frozen=True)
 class Wmt16RoEn(FileTask):
     """Romanian sentences and their English translations."""
+
+    target_kind: ClassVar[TargetKind] = "translation"
 
     hint: str = made_by("wmt16-ro-en")

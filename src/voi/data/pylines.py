@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import ClassVar
 
-from voi.data.example import Example
+from voi.data.example import Example, TargetKind
 from voi.data.splits import Splits, check_option, check_sizes, pick_split
 from voi.errors import DataError
 
@@ -32,6 +33,8 @@ class PyLines:
     >>> describe("full = os . path . join ( path , _STR:0_ )")
     'assign the result of calling os . path . join with arguments path and _STR:0_ to full'
     """
+
+    target_kind: ClassVar[TargetKind] = "code"
 
     max_tokens: int = 30  # longest target
     files: int = 80  # of the library that are read

@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from voi.data.example import Example
+from voi.data.example import Example, TargetKind
 from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
 from voi.errors import ConfigError
 
@@ -27,6 +28,8 @@ class Sorting:
     >>> sorted(example.source.split(), key=int) == example.target.split()
     True
     """
+
+    target_kind: ClassVar[TargetKind] = "symbols"
 
     length: int = 6  # numbers of a set
     numbers: int = 30  # to draw from: 0, 1, ...

@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from voi.data.example import Example
+from voi.data.example import Example, TargetKind
 from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
 from voi.errors import ConfigError
 
@@ -31,6 +32,8 @@ class StarGraph:
     >>> len(example.source.split()), len(example.target.split())
     (10, 2)
     """
+
+    target_kind: ClassVar[TargetKind] = "symbols"
 
     degree: int = 2  # arms
     length: int = 5  # nodes of an arm, the centre not counted

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, permutations
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from voi.data.example import Example
+from voi.data.example import Example, TargetKind
 from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
 from voi.errors import ConfigError, DataError
 
@@ -48,6 +49,8 @@ class Sudoku4:
     >>> len(example.source.split()), example.source.count("?"), len(example.target.split())
     (16, 8, 8)
     """
+
+    target_kind: ClassVar[TargetKind] = "symbols"
 
     blanks: int = 8  # empty cells, the length of the target
     openings: int = 2  # most empty cells that are determined at first

@@ -1,12 +1,13 @@
 """Tasks by name, as experiments ask for them."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from contextlib import suppress
+from typing import Any, cast, get_args
 
 from voi.data.addition import Addition
 from voi.data.captions import Captions
 from voi.data.chain import Chain
-from voi.data.example import Task
+from voi.data.example import TargetKind, Task
 from voi.data.files import FileTask
 from voi.data.prepared import Django, Gigaword, Wmt16RoEn
 from voi.data.pylines import PyLines
@@ -14,6 +15,7 @@ from voi.data.scenes import Scenes
 from voi.data.sorting import Sorting
 from voi.data.stargraph import StarGraph
 from voi.data.sudoku4 import Sudoku4
+from voi.errors import ConfigError
 from voi.extras import load_named
 from voi.tables import from_table, unknown_name
 
@@ -36,6 +38,26 @@ TASKS: Mapping[str, type[Task]] = {
 def split_names(task: Task) -> tuple[str, ...]:
     """Return the names of the splits a task has; files may lack some."""
     return getattr(task, "split_names", ("train", "valid", "test"))
+
+
+def target_kind(name: str) -> TargetKind:
+    """Return what the targets of the task of that name are; of one that does not say it, text.
+
+    A user's own class that cannot be imported here says nothing.
+
+    >>> target_kind("sorting"), target_kind("files")
+    ('symbols', 'text')
+    """
+    made: object = TASKS.get(name)
+    if made is None and ":" in name:
+        with suppress(ConfigError):
+            made = load_named(name, "task")
+    kind = getattr(made, "target_kind", "text")
+    if kind not in get_args(TargetKind):
+        raise ConfigError(
+            f"{name}.target_kind must be one of {', '.join(get_args(TargetKind))}, got {kind!r}"
+        )
+    return cast(TargetKind, kind)
 
 
 def make_task(name: str, options: Mapping[str, Any]) -> Task:

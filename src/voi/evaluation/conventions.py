@@ -4,20 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from voi.data import Regions, Source
+from voi.data.example import TargetKind
+from voi.data.tasks import target_kind
 from voi.tokens import Codec, TokensConfig
 from voi.tokens.python_code import PythonCode
 
-Kind = Literal["symbols", "code", "captions", "summaries", "translation", "text", "nothing given"]
-
-_KINDS: dict[str, Kind] = {
-    "chain": "symbols",
-    "addition": "symbols",
-    "stargraph": "symbols",
-    "pylines": "code",
-    "django": "code",
-    "gigaword": "summaries",
-    "wmt16": "translation",
-}
+Kind = TargetKind | Literal["captions", "nothing given"]
 
 METRICS_OF: dict[Kind, tuple[str, ...]] = {
     "symbols": ("exact_match",),
@@ -39,7 +31,7 @@ def kind_of(task: str, tokens: TokensConfig, source: Source) -> Kind:
         return "captions"
     if tokens.pretokenizer == "code":
         return "code"
-    return _KINDS.get(task.partition("-")[0], "text")
+    return target_kind(task)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ class Outputs:
     references: References
     published: References | None
     about: Mapping[str, Any]  # checkpoint, split, beam and so on, as far as they are known
+    accepted: References | None = None  # references, and the hypothesis where its task accepts it
 
 
 def items_of(examples: Sequence[Example], conventions: Conventions, limit: int = 0) -> list[Item]:

@@ -1,7 +1,7 @@
 """A model and a split -> a scored system, everything on the way kept in one folder."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -70,16 +70,31 @@ def evaluate(
     What is in the folder already, from an evaluation with the same settings, is not redone.
     """
     data = model.experiment.data
-    examples = _split(make_task(data.task, data.options), settings.split)
+    task = make_task(data.task, data.options)
+    examples = _split(task, settings.split)
     job = _Job(model, examples, folder, settings, told)
     outputs = job.outputs(name)
     if outputs is None:
         return System(name, None, (), job.likelihoods())
+    outputs = with_accepted(outputs, task, examples)
     told("scoring", 0, 1)
     chosen = default_metrics(outputs) if settings.metrics is None else settings.metrics
     scores = score_outputs(outputs, chosen)
     told("scoring", 1, 1)
     return System(name, outputs, scores, job.likelihoods())
+
+
+def with_accepted(outputs: Outputs, task: Task, examples: Sequence[Example]) -> Outputs:
+    """Return outputs that say which hypotheses the task accepts beside the references.
+
+    A task says it by a method `is_right(example, text)`; without one nothing changes.
+    """
+    accepts = getattr(task, "is_right", None)
+    if accepts is None:
+        return outputs
+    rows = zip(outputs.hypotheses, outputs.references, examples, strict=False)  # of a limit
+    accepted = ((*own, text) if accepts(example, text) else own for text, own, example in rows)
+    return replace(outputs, accepted=tuple(accepted))
 
 
 def _split(task: Task, name: str) -> Sequence[Example]:

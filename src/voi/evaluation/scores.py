@@ -19,6 +19,7 @@ LABELLED: dict[str, Callable[..., Score]] = {
 
 _AS_PUBLISHED: Label = "as published"
 _STRICT: Label = "strict"
+_ACCEPTED = "right:what the task accepts"
 
 
 def check_metrics(names: Sequence[str]) -> None:
@@ -46,6 +47,9 @@ def score_outputs(outputs: Outputs, names: Sequence[str]) -> tuple[Score, ...]:
 
 def _scores(name: str, outputs: Outputs) -> Sequence[Score]:
     try:
+        if outputs.accepted is not None and name == "exact_match":
+            score = exact_match(outputs.hypotheses, outputs.accepted)
+            return [dataclasses.replace(score, signature=f"{score.signature}|{_ACCEPTED}")]
         if outputs.published is None or name not in LABELLED:
             return score_all([name], outputs.hypotheses, outputs.references)
         metric = LABELLED[name]

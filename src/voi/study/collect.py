@@ -9,6 +9,7 @@ import torch
 from voi.analysis import Trace, slots_of
 from voi.batch import collate, make_batches
 from voi.data import Example, Regions, Source, Task
+from voi.data.tasks import target_kind
 from voi.errors import DataError
 from voi.model import ANY_LENGTH, Model
 from voi.plots.stepper import RegionView
@@ -17,7 +18,6 @@ from voi.study.pictures import Pictures, region_views
 from voi.study.series import Series
 from voi.tokens import Codec, Corpus, build_corpus
 
-NOT_ENGLISH = ("chain", "addition", "stargraph", "pylines", "django")  # tasks without sentences
 MOST_VIEWS = 50  # images in the gallery
 EXAMPLES_AT_ONCE = 32
 
@@ -55,6 +55,15 @@ def examples_of(task: Task, split: str, limit: int = 0) -> list[Example]:
     if not found:
         raise DataError(f"expected examples in split {split!r}, got none: name another split")
     return found
+
+
+def has_sentences(task: str, pretokenizer: str) -> bool:
+    """Return whether targets are sentences, neither symbols nor code.
+
+    >>> has_sentences("sorting", "whitespace"), has_sentences("files", "code")
+    (False, False)
+    """
+    return pretokenizer != "code" and target_kind(task) not in ("symbols", "code")
 
 
 def token_counts(codec: Codec) -> dict[str, int]:
@@ -193,7 +202,8 @@ def run_series(
     generated = generated_traces(
         model, examples, known_orders=known_orders, beam=beam, advance=advance
     )
-    counts, is_english = token_counts(model.codec), model.experiment.data.task not in NOT_ENGLISH
+    counts, task = token_counts(model.codec), model.experiment.data.task
+    is_english = has_sentences(task, model.codec.config.pretokenizer)
 
     def series(orders: str, traces: list[Trace]) -> Series:
         views: list[RegionView | None] = []
