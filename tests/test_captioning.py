@@ -127,6 +127,26 @@ def test_presets_can_be_read(name):
     assert experiment.data.task == ("scenes" if name == "scenes" else "captions")
 
 
+@pytest.mark.parametrize("name", ["coco", "coco-baseline", "coco-small"])
+def test_no_preset_chooses_checkpoints_on_what_it_reports(name):
+    options = config.experiment(config.load_table(name)).data.options
+    assert not options.get("valid") or options["valid"] != options.get("test")
+
+
+def test_the_documents_say_what_the_preset_has():
+    """The authors' program: beam 2, up to 100 regions."""
+    from test_docs import ROOT
+
+    experiment = config.experiment(config.load_table("coco"))
+    assert (experiment.search.beam, experiment.data.max_source_length) == (2, 100)
+    pages = {name: (ROOT / "docs" / name).read_text() for name in ("captions.md", "tasks.md")}
+    commands = [x for x in pages["captions.md"].splitlines() if "data/coco/images --" in x]
+    assert len(commands) == 2
+    assert all("--max-regions 100" in line for line in commands)
+    assert "the preset's beam of 2" in pages["captions.md"]
+    assert "COCO 2" in pages["tasks.md"]
+
+
 def test_the_settings_of_the_paper():
     """Appendix C: batch, K, betas, rates, epochs and entropy of MS-COCO."""
     training = config.experiment(config.load_table("coco")).training

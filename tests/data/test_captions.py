@@ -62,6 +62,18 @@ class TestFiles:
         expected = [Captioned("5.jpg", ("five five",)), Captioned("6.jpg", ("six", "half a dozen"))]
         assert read_captions(tmp_path / save(tmp_path / "c.json", table)) == expected
 
+    def test_flickr30k(self, tmp_path):
+        lines = ["7.jpg#0\tA dog  runs .", "7.jpg#1\tIt is a dog #1 .", "8.jpg#0\tTwo men"]
+        expected = [
+            Captioned("7.jpg", ("A dog runs .", "It is a dog #1 .")),
+            Captioned("8.jpg", ("Two men",)),
+        ]
+        path = tmp_path / "results_20130124.token"
+        assert read_captions(tmp_path / save(path, "\n".join(lines))) == expected
+        for line in ("7.jpg\tno number", "#0\tno image", "7.jpg#0", "7.jpg#0 no tab"):
+            with pytest.raises(DataError, match="line 2 does not begin with"):
+                read_captions(tmp_path / save(path, f"{lines[0]}\n{line}"))
+
     def test_karpathy(self, tmp_path):
         images = [
             {"filepath": "val2014", "filename": f"{i}.jpg", "split": split, "sentences": [s]}

@@ -110,6 +110,41 @@ class TestPooled:
         assert "left out c.png: cannot identify image file" in warned
 
 
+def test_parts_are_joined_to_what_one_process_finds(tmp_path):
+    save_images(tmp_path / "images", NAMES)
+    (tmp_path / "images" / "z.png").write_bytes(b"no picture")
+    options = "data", "regions", tmp_path / "images", "--backbone", "pooled", "--max-regions", 5
+    voi(*options, "--out", tmp_path / "whole")
+    parts = [tmp_path / f"part{i}" for i in (1, 2)]
+    for i, path in enumerate(parts, start=1):
+        voi(*options, "--part", f"{i}/2", "--out", path)
+    assert [open_store(path).names for path in parts] == [
+        ("a.png", "deep/c.png", "e.png"),
+        ("b.png", "deep/d.jpg"),
+    ]
+    said, _ = voi("data", "join", *parts, "--out", tmp_path / "joined")
+    assert "5 images, 25 regions" in said
+    whole, joined = open_store(tmp_path / "whole"), open_store(tmp_path / "joined")
+    assert (joined.settings, dict(joined.broken)) == (whole.settings, dict(whole.broken))
+    assert sorted(joined.names) == sorted(whole.names)
+    for image, name in enumerate(joined.names):
+        other = whole.find(name)
+        for field in ("features", "boxes", "scores"):
+            ours, theirs = getattr(joined, field), getattr(whole, field)
+            np.testing.assert_array_equal(ours[joined.rows(image)], theirs[whole.rows(other)])
+        assert joined.labels(image) == whole.labels(other)
+    with pytest.raises(DataError, match=r"a\.png is in .*part1 and in .*whole"):
+        voi("data", "join", parts[0], tmp_path / "whole", "--out", tmp_path / "twice")
+    voi(*options[:-1], 4, "--part", "2/2", "--out", tmp_path / "fewer")
+    with pytest.raises(DataError, match="join files of the same settings"):
+        voi("data", "join", parts[0], tmp_path / "fewer", "--out", tmp_path / "mixed")
+    for part in ("3/2", "0/2", "1", "x/y"):
+        with pytest.raises(DataError, match="--part must be I/N"):
+            voi(*options, "--part", part, "--out", tmp_path / "none")
+    with pytest.raises(DataError, match="divide it into fewer parts"):
+        voi(*options, "--part", "9/9", "--out", tmp_path / "none")
+
+
 def test_one_line_for_what_cannot_be_done(tmp_path):
     save_images(tmp_path / "images", ["a.png"])
     given = ("data", "regions", tmp_path / "images", "--out", tmp_path / "out")

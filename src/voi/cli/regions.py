@@ -8,8 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
+from voi.cli.app import Device
 from voi.cli.data import data_app
 from voi.vision.extract import BACKBONES, Extraction, extract, make_backbone
+from voi.vision.joining import join_stores
 
 _SHOWN_BROKEN = 20
 
@@ -31,13 +33,18 @@ def regions(
         Path | None, typer.Option(help="Of faster-rcnn; default: torchvision's cache.")
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Images at once.")] = 8,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Device = "cpu",
+    part: Annotated[
+        str, typer.Option(help="I/N: every N-th image from the I-th on; `voi data join` follows.")
+    ] = "1/1",
 ) -> None:
     """Find the regions of images and describe each by a vector; go on if interrupted before.
 
     Example: voi data regions val2017 --out val2017.regions
 
     With given boxes: voi data regions images --boxes instances.json --out small.regions
+
+    On two GPUs: voi data regions val2017 --part 1/2 --device cuda:0 --out regions.1
     """
     made = make_backbone(backbone or ("pooled" if boxes else "faster-rcnn"), weights, device)
     errors = Console(stderr=True, soft_wrap=True)
@@ -50,9 +57,24 @@ def regions(
             boxes,
             max_regions=max_regions,
             batch_size=batch_size,
+            part=part,
             watch=lambda done, total: bar.update(task, completed=done, total=total),
         )
     _print(done, errors, out)
+
+
+@data_app.command()
+def join(
+    parts: Annotated[list[Path], typer.Argument(help="Files of `voi data regions --part`.")],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+) -> None:
+    """Join files of regions that were made in parts, with the same settings.
+
+    Example: voi data join regions.1 regions.2 --out regions
+    """
+    store = join_stores(parts, out)
+    text = f"wrote {out}: {len(store):,} images, {len(store.boxes):,} regions"
+    Console(soft_wrap=True).print(escape(text), highlight=False)
 
 
 def _print(done: Extraction, errors: Console, out: Path) -> None:

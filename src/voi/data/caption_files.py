@@ -1,4 +1,4 @@
-"""Files of captions: COCO's annotations, Karpathy's splits, JSON lines, tab-separated lines."""
+"""Files of captions: COCO's, Karpathy's and Flickr30k's, JSON lines, tab-separated lines."""
 
 import gzip
 import json
@@ -36,9 +36,9 @@ class Captioned:
 def read_captions(path: Path) -> list[Captioned]:
     """Return the images of a file with their captions, in the order of the file.
 
-    The file is COCO's captions_*.json or Karpathy's dataset_*.json, JSON lines with `file`,
-    `captions` and perhaps `split`, or tab-separated lines `image, split, caption`; each may end in
-    .gz. Images of a tab-separated file are named by their first column alone.
+    The file is COCO's captions_*.json or Karpathy's dataset_*.json, Flickr30k's *.token, JSON lines
+    with `file`, `captions` and perhaps `split`, or tab-separated lines `image, split, caption`;
+    each may end in .gz. Images of a tab-separated file are named by their first column alone.
     """
     ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if ending not in _READERS:
@@ -107,6 +107,20 @@ def _tab_separated(path: Path) -> Iterator[Captioned]:
         yield Captioned(image, tuple(texts), _split(split))
 
 
+def _flickr(path: Path) -> Iterator[Captioned]:
+    """Yield the images of a file with lines `image.jpg#0`, a tab and the caption."""
+    lines = Lines(path)
+    captions: dict[str, list[str]] = {}
+    for number in range(len(lines)):
+        name, tab, caption = lines[number].partition("\t")
+        image = name.rpartition("#")[0]
+        if not tab or not image:
+            raise ValueError(f"line {number + 1} does not begin with IMAGE#NUMBER and a tab")
+        captions.setdefault(image, []).append(_text(caption))
+    for image, texts in captions.items():
+        yield Captioned(image, tuple(texts))
+
+
 def _table(path: Path) -> Mapping[str, Any]:
     try:
         content = path.read_bytes()
@@ -131,4 +145,5 @@ _READERS: Mapping[str, Callable[[Path], Iterator[Captioned]]] = {
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".tsv": _tab_separated,
+    ".token": _flickr,
 }

@@ -12,6 +12,7 @@ from voi.tables import unknown_name
 from voi.vision.backbone import Backbone, Detector, Found, Pixels
 from voi.vision.boxes import WHOLE, Annotated, GivenBoxes
 from voi.vision.images import image_names, read_image
+from voi.vision.joining import share_of
 from voi.vision.pooled import PooledPixels, grid_boxes
 from voi.vision.store import RegionStore
 from voi.vision.writing import StoreWriter
@@ -58,9 +59,10 @@ def extract(
     *,
     max_regions: int = 36,
     batch_size: int = 8,
+    part: str = "1/1",
     watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Extraction:
-    """Write the regions of all images below a folder into one file.
+    """Write the regions of all images below a folder, or of a part "i/n" of them, into one file.
 
     Boxes are those given; without a file of boxes those that the backbone detects; a backbone that
     detects none takes a grid. An image that the file of boxes does not list, or lists without a
@@ -70,7 +72,9 @@ def extract(
         raise ConfigError(
             f"expected at least 1 region and 1 image at once, got {max_regions} and {batch_size}"
         )
-    names = image_names(images)
+    names = share_of(image_names(images), part)
+    if not names:
+        raise DataError(f"part {part} of {images} has no image: divide it into fewer parts")
     given = GivenBoxes(boxes) if boxes else None
     settings = {"backbone": backbone.name, "max_regions": max_regions, "boxes": _source(boxes)}
     writer = StoreWriter(out, settings)
@@ -79,11 +83,11 @@ def extract(
     left = [name for name in names if name not in resumed]
     watch(len(resumed), len(names))
     for start in range(0, len(left), batch_size):
-        part = left[start : start + batch_size]
-        read = work.read(part)
+        chosen = left[start : start + batch_size]
+        read = work.read(chosen)
         if read:
             writer.add(list(read), work.regions(read))
-        watch(len(resumed) + start + len(part), len(names))
+        watch(len(resumed) + start + len(chosen), len(names))
     if not writer.done:
         raise DataError(f"none of {len(names)} images can be read: {_first(work.broken)}")
     return Extraction(writer.finish(work.broken), len(resumed), work.num_without_boxes)
