@@ -183,6 +183,26 @@ def test_links_resolve(path):
             assert anchor in _anchors(page), target
 
 
+def test_every_feature_of_the_authors_program_has_a_row():
+    """36 rows; the settings, commands and presets they name are there."""
+    text = (ROOT / "docs" / "features.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| .+? \| (.+) \|$", text, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 37))
+    fields = {
+        f"{heading.removesuffix('.phases')}.{field.name}"
+        for cls, heading in SETTINGS.items()
+        for field in dataclasses.fields(cls)
+    }
+    named = set(re.findall(r"\b(?:data\.tokens|decoder|order|objective|training)\.\w+", text))
+    assert len(named) > 15
+    assert named - {"training.md"} <= fields
+    modules = {path.stem for path in (ROOT / "src" / "voi" / "cli").glob("*.py")}
+    assert set(re.findall(r"`voi (\w+)", text)) <= modules
+    (presets,) = [row for number, row in rows if number == "19"]
+    for name in re.findall(r"`([\w-]+)`", presets):
+        assert name.startswith("-") or config.load_table(name)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=_name)
 def test_experiments_in_the_text_can_be_run(path):
     for block in re.findall(r"^```toml\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL):
