@@ -16,6 +16,7 @@ import torch
 
 from measure import Silent, machine, print_table
 from voi import config, runs
+from voi.allocator import keep_freed_memory
 
 SETTINGS = [
     "data.tokens={min_count=1}",
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    keep_freed_memory()  # as `voi train` does
     table = config.load_table("django-small")
     table["training"]["phases"] = [{}]
     share = ["training.epochs=0.1"] if arguments.quick else []

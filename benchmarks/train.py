@@ -20,6 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from measure import interleaved, machine, print_table
+from voi.allocator import keep_freed_memory
 from voi.batch import Batch
 from voi.bench.steps import NetworkSize, random_batch, training_step
 from voi.tokens import END, PAD, START
@@ -88,6 +89,7 @@ def table(width: int, count: int, n: int, orders: list[int], repetitions: int) -
     batch = random_batch(n, count, size.vocabulary)
     steps = {f"voi K={k}": training_step("voi", size, batch, k) for k in orders}
     steps["l2r"] = training_step("l2r", size, batch, 1)
+    steps["l2r without slots"] = training_step("sequential", size, batch, 1)
     steps["marian"] = peer(size, batch)
     operations = {name: count_operations(step) for name, step in steps.items()}
     peaks = [matmul_peak()]
@@ -126,6 +128,7 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of the peer
     torch.set_num_threads(arguments.threads)
+    keep_freed_memory()  # as `voi train` does
     orders = [k for k in arguments.orders if k > 1]
     print(machine())
     header = ["step", "ms", "tokens/s", "times l2r", "operations", "over them", "of the peak"]

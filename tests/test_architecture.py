@@ -17,6 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A module imports lower numbers and its own folder, never its own number or a higher one.
 LAYERS = {
     "errors": 0,
+    "allocator": 0,
     "atomic": 0,
     "permutation": 0,
     "extras": 1,

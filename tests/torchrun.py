@@ -16,7 +16,9 @@ def command(processes: int, *arguments: object) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "OMP_NUM_THREADS": "1"}
+    """Return variables for processes with one thread that find the modules of the tests."""
+    tests = str(Path(__file__).parent)
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": tests}
 
 
 def call_processes(processes: int, *arguments: object) -> subprocess.CompletedProcess[str]:

@@ -64,7 +64,7 @@ def save(
         with atomic_folder(folder) as draft:
             _write_json(draft / "experiment.json", to_table(config))
             _write_json(draft / "codec.json", codec.to_table())
-            save_file(networks.state_dict(), draft / _WEIGHTS)
+            save_file(networks.weights(), draft / _WEIGHTS)
             if state is not None:
                 _write_json(draft / _STATE, dict(state.values))
                 save_file(state.tensors, draft / _TENSORS)
@@ -80,7 +80,7 @@ def save(
 
 def take_part(networks: Networks, state: TrainingState) -> None:
     """Give another process, which saves, the parts of tensors that this one holds."""
-    gather_all(networks.state_dict())
+    gather_all(networks.weights())
     gather_all(state.tensors)
 
 

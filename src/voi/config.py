@@ -225,7 +225,8 @@ class Experiment:
                 f"phase {phase.name!r} has order voi, the experiment {self.order.kind!r}: only the "
                 f"experiment's own order is learned; set order.kind = voi",
             )
-            learns = not phase.order and self.order.is_learned and not phase.freeze_orders
+            is_own = phase.order in ("", self.order.kind)
+            learns = is_own and self.order.is_learned and not phase.freeze_orders
             _require(
                 phase.num_orders >= 2 or not learns,
                 f"training.num_orders must be at least 2 for a learned order, got "

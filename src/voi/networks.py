@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from voi.config import Experiment
 from voi.decoder import InsertionDecoder
 from voi.layers import Block
-from voi.orders import make_orders
+from voi.orders import OrderGenerator, make_orders
 
 T = TypeVar("T")
 
@@ -32,3 +32,12 @@ class Networks(nn.Module):
         Where processes hold parts of the parameters, they are gathered around this call.
         """
         return compute()
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return all weights by name; what the generator shares has its own name there as well."""
+        found = dict(self.state_dict())
+        if isinstance(self.orders, OrderGenerator) and self.orders.is_sharing:
+            for part in ("decoder.source.", "decoder.embedding."):
+                shared = [name for name in found if name.startswith(part)]
+                found |= {name.replace("decoder", "orders", 1): found[name] for name in shared}
+        return found

@@ -19,16 +19,15 @@ def _same(values: Tensor) -> Tensor:
 
 
 def centered(
-    values: Float[Tensor, "own batch"], baseline: str, gather: Gather = _same
+    values: Float[Tensor, "own batch"], everyone: Float[Tensor, "K batch"], baseline: str
 ) -> Float[Tensor, "own batch"]:
     """Return values minus their baseline over all K samples.
 
     mean:          v_k - mean(v)                 shrinks the gradient by (K - 1) / K
     leave_one_out: v_k - mean of the others      unbiased             (docs/math.md, "baseline")
 
-    Where other processes have some of the samples, `gather` brings the values of all.
+    `everyone` are the values of all K samples, of which other processes may have some.
     """
-    everyone = gather(values)
     num_samples = everyone.shape[0]
     difference = values - everyone.mean(0)
     return difference * (num_samples / (num_samples - 1)) if baseline != "mean" else difference
@@ -51,11 +50,12 @@ def advantages(
     everyone = gather(rewards)
     if everyone.shape[0] < 2:
         raise ValueError(f"advantages need at least 2 orders per example, got {everyone.shape[0]}")
-    gain = centered(rewards, config.baseline, gather)
+    gain = centered(rewards, everyone, config.baseline)
     if config.standardize:
         gain = gain / everyone.std(0).clamp(min=config.standardize_floor)
     if config.entropy == "score":
-        gain = gain - entropy_weight * centered(log_potential.detach(), config.baseline, gather)
+        potentials = log_potential.detach()
+        gain = gain - entropy_weight * centered(potentials, gather(potentials), config.baseline)
     return gain
 
 

@@ -1,7 +1,8 @@
 """The processes that train one run together, as `torchrun` starts them; alone there is one."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -30,7 +31,8 @@ class World:
         if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
             return World()
         if not dist.is_initialized():
-            dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+            is_cuda = device.startswith("cuda")
+            dist.init_process_group("cpu:gloo,cuda:nccl" if is_cuda else "gloo")
         return World(dist.get_rank(), dist.get_world_size())
 
     def leave(self) -> None:
@@ -93,17 +95,13 @@ class World:
         if self.size == 1:
             return x
         found = [torch.empty_like(x) for _ in range(self.size)]
-        try:
+        with _others():
             dist.all_gather(found, x.contiguous())
-        except RuntimeError as error:
-            raise _lost(error) from error
         return torch.cat(found)
 
     def _reduce(self, x: Tensor) -> None:
-        try:
+        with _others():
             dist.all_reduce(x)
-        except RuntimeError as error:
-            raise _lost(error) from error
 
 
 def is_divided(x: Tensor) -> bool:
@@ -115,10 +113,8 @@ def whole(x: Tensor) -> Tensor:
     """Return a tensor with the parts that all processes hold; all of them must come here."""
     if not is_divided(x):
         return x
-    try:
+    with _others():
         return x.full_tensor()  # type: ignore[attr-defined]
-    except RuntimeError as error:
-        raise _lost(error) from error
 
 
 def part(x: Tensor, like: Tensor) -> Tensor:
@@ -131,9 +127,16 @@ def part(x: Tensor, like: Tensor) -> Tensor:
     return distribute_tensor(x.to(like.device), mesh, placements, src_data_rank=None)
 
 
-def _lost(error: RuntimeError) -> LostProcessError:
-    reason = str(error).splitlines()[0]
-    return LostProcessError(
-        f"another process of this run has gone ({reason}): start the same command again with "
-        f"--resume RUN in place of the task"
-    )
+@contextmanager
+def _others() -> Iterator[None]:
+    """Take an error of talking to the other processes for the loss of one of them."""
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0]
+        raise LostProcessError(
+            f"another process of this run has gone ({reason}): start the same command again with "
+            f"--resume RUN in place of the task"
+        ) from error

@@ -291,3 +291,36 @@ def test_a_full_disk_leaves_the_last_checkpoint_usable(tmp_path, monkeypatch):
 
 def _no_space(*arguments):
     raise OSError(28, "No space left on device")
+
+
+def test_a_phase_may_name_the_order_of_the_experiment(tmp_path):
+    """It is the run's own generator that learns then, not another one."""
+    phases = 'training.phases=[{order="random", steps=2}, {order="voi", steps=4}]'
+    watcher = Quiet()
+    trainer = tiny_trainer(tmp_path / "run", phases, watcher=watcher)
+    before = {name: x.clone() for name, x in trainer.networks.orders.state_dict().items()}
+    assert trainer.run()
+    after = trainer.networks.orders.state_dict()
+    assert any(not torch.equal(x, after[name]) for name, x in before.items())
+    assert watcher.logged[-2]["order_norm"] > 0
+
+
+def test_the_best_checkpoint_is_of_the_last_phase(tmp_path):
+    settings = ["training.phases=[{steps=4}, {steps=4}]", "training.validate_every=2"]
+    trainer = tiny_trainer(tmp_path / "run", *settings)
+    trainer.validate = lambda networks: {"score": float(-trainer.progress.step)}
+    assert trainer.run()
+    assert checkpoint.pointed(tmp_path / "run", "best").name == "step-00000006"
+
+
+def test_a_checkpoint_that_is_last_and_best_is_written_once(tmp_path, monkeypatch):
+    written = []
+    save = checkpoint.save
+    monkeypatch.setattr(
+        checkpoint, "save", lambda folder, *rest: (written.append(folder.name), save(folder, *rest))
+    )
+    settings = ["training.validate_every=3", "training.checkpoint_every=3", "training.steps=6"]
+    trainer = tiny_trainer(tmp_path / "run", *settings)
+    trainer.validate = lambda networks: {"score": float(trainer.progress.step)}
+    assert trainer.run()
+    assert written.count("step-00000003") == 1

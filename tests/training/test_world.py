@@ -8,7 +8,7 @@ import time
 import pytest
 
 from small_runs import settings_of
-from torchrun import call_processes, command, environment, losses, train
+from torchrun import call_processes, command, environment, logged, losses, train
 
 CURVE = ["training.steps=20", "training.log_every=1", "training.accumulate=2"]
 
@@ -45,10 +45,15 @@ def _workers(parent):
     return [int(pid) for pid in listed.stdout.split()]
 
 
-def test_orders_can_be_divided(tmp_path):
-    done = train(2, tmp_path / "run", "training.split=orders", "training.num_orders=4")
-    assert done.returncode == 0, done.stderr
-    assert len(losses(tmp_path / "run")) == 6
+def test_divided_orders_are_those_of_one_process(tmp_path):
+    """The generator has dropout: all processes must still draw from one law."""
+    settings = ["training.split=orders", "training.num_orders=4", "order.dropout=0.3"]
+    settings += ["order.token_dropout=0.3", "training.share=false"]
+    done = [train(n, tmp_path / str(n), *CURVE, *settings) for n in (1, 2)]
+    assert [one.returncode for one in done] == [0, 0], done[-1].stderr
+    for name in ("loss", "decoder_norm", "order_norm"):
+        alone, together = (logged(tmp_path / str(n), "train", name) for n in (1, 2))
+        assert together == pytest.approx(alone, rel=1e-3, abs=1e-5), name
 
 
 def test_what_cannot_be_divided_is_refused(tmp_path):

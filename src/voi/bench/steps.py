@@ -27,13 +27,18 @@ class NetworkSize:
 def make_networks(
     kind: str, size: NetworkSize, num_orders: int, settings: dict[str, object] | None = None
 ) -> tuple[config.Experiment, Networks]:
-    """Return an experiment with an order of that kind and its networks, the same every time."""
+    """Return an experiment with an order of that kind and its networks, the same every time.
+
+    "sequential" is left to right by a decoder without slots, which can write in no other order.
+    """
     torch.manual_seed(0)
     sizes = {"width": size.width, "hidden": 4 * size.width, "heads": size.heads}
     sizes |= {"layers": size.layers, "source_layers": size.layers}
-    order = {**sizes, "kind": kind, "beam": size.beam}
+    is_sequential = kind == "sequential"
+    order = {**sizes, "kind": "l2r" if is_sequential else kind, "beam": size.beam}
+    decoder = {**sizes, "head": "sequential" if is_sequential else "insertion"}
     training = {"steps": 1, "num_orders": num_orders, **(settings or {})}
-    experiment = config.experiment({"decoder": sizes, "order": order, "training": training})
+    experiment = config.experiment({"decoder": decoder, "order": order, "training": training})
     return experiment, Networks(experiment, torch.ones(size.vocabulary, dtype=torch.long))
 
 

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from voi import config, runs
+from voi.allocator import keep_freed_memory
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
 from voi.cli.own_data import data_settings
@@ -140,6 +141,7 @@ def _run_name(task: str, prepared: Prepared) -> str:
 
 def _run(trainer: Trainer, run: Path, watch: "Watch", console: Console) -> None:
     """Train, then show what was learned, or how to go on if a signal ended it."""
+    keep_freed_memory()
     is_finished = trainer.run()
     trainer.world.leave()
     watch.close()

@@ -12,7 +12,7 @@ from voi.permutation import Neighbours
 from voi.tokens.vocabulary import PAD, START
 
 NEVER_PRODUCED = (PAD, START)
-_CHUNK = 2**25  # entries of the [words, vocabulary] matrix that live at a time
+_CHUNK = 2**27  # entries of the [words, vocabulary] matrix that live at a time: half a GiB
 
 
 class WordTerms(NamedTuple):

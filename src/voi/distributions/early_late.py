@@ -9,7 +9,7 @@ from torch.nn.functional import logsigmoid, pad
 from torch.types import _size
 
 from voi.distributions.constraints import finite_vector
-from voi.distributions.law import OrderLaw, batch_lengths, token_mask
+from voi.distributions.law import OrderLaw, token_mask, vector_logits
 
 
 class EarlyLate(OrderLaw):
@@ -38,15 +38,8 @@ class EarlyLate(OrderLaw):
         lengths: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        if logits.ndim < 1:
-            raise ValueError("logits must be [*batch, n], a score per position, got a scalar")
-        n = logits.shape[-1]
-        is_ragged = lengths is not None
-        lengths = batch_lengths(lengths, logits.shape[:-1], logits)
-        self.logits = logits.expand(*lengths.shape, n)
-        if is_ragged:
-            self.logits = torch.where(token_mask(lengths, n), self.logits, 0)
-        super().__init__(lengths, n, validate_args)
+        self.logits, lengths = vector_logits(logits, lengths)
+        super().__init__(lengths, logits.shape[-1], validate_args)
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "EarlyLate":
         logits = self.logits.expand(*batch_shape, self.size)
@@ -56,8 +49,9 @@ class EarlyLate(OrderLaw):
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
-        chances = torch.rand(self._extended_shape(sample_shape), device=self.logits.device)
-        return self._order(chances >= self.logits.sigmoid())
+        logits = self.logits.double()  # chances of 1e-8 are finer than a float32 can be drawn
+        chances = torch.rand_like(logits.expand(self._extended_shape(sample_shape)))
+        return self._order(chances >= logits.sigmoid())
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._broadcast(value)
@@ -77,9 +71,9 @@ class EarlyLate(OrderLaw):
 
     def entropy(self) -> Tensor:
         """Return the entropy of the labels, less what reading order leaves open of them."""
-        labels = torch.distributions.Bernoulli(logits=self.logits).entropy()
+        labels = torch.distributions.Bernoulli(logits=self.logits, validate_args=False).entropy()
         by_split = self._by_split(self.logits)
-        gap = by_split - self._log_reading().unsqueeze(-1)
+        gap = by_split - by_split.logsumexp(-1, keepdim=True)
         open_part = torch.where(by_split == -torch.inf, 0, by_split.exp() * gap)
         return torch.where(self.is_token, labels, 0).sum(-1) + open_part.sum(-1)
 

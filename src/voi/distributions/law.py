@@ -29,6 +29,16 @@ def batch_lengths(lengths: Tensor | None, batch_shape: _size, like: Tensor) -> T
     return lengths.expand(torch.broadcast_shapes(lengths.shape, tuple(batch_shape)))
 
 
+def vector_logits(logits: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return scores `[*batch, n]`, zero on the tail, and the length of every row."""
+    if logits.ndim < 1:
+        raise ValueError("logits must be [*batch, n], a score per position, got a scalar")
+    n, is_ragged = logits.shape[-1], lengths is not None
+    lengths = batch_lengths(lengths, logits.shape[:-1], logits)
+    logits = logits.expand(*lengths.shape, n)
+    return torch.where(token_mask(lengths, n), logits, 0) if is_ragged else logits, lengths
+
+
 def log_factorial(lengths: Tensor, dtype: torch.dtype) -> Tensor:
     """Return log n!, the logarithm of the number of orders of each row."""
     return torch.lgamma(lengths.to(dtype) + 1)

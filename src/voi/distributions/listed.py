@@ -32,7 +32,13 @@ class Listed(OrderLaw):
         lengths: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        lengths = batch_lengths(lengths, logits.shape[:-1], orders)
+        if orders.shape[-2:-1] != logits.shape[-1:]:
+            raise ValueError(
+                f"orders must be [*batch, m, n] and logits [*batch, m], got {tuple(orders.shape)} "
+                f"and {tuple(logits.shape)}"
+            )
+        batch_shape = torch.broadcast_shapes(orders.shape[:-2], logits.shape[:-1])
+        lengths = batch_lengths(lengths, batch_shape, orders)
         self.orders = orders.expand(*lengths.shape, *orders.shape[-2:])
         self.logits = logits.expand(*lengths.shape, logits.shape[-1])
         super().__init__(lengths, orders.shape[-1], validate_args)

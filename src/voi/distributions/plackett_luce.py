@@ -8,7 +8,7 @@ from torch.distributions import constraints
 from torch.types import _size
 
 from voi.distributions.constraints import finite_vector
-from voi.distributions.law import OrderLaw, batch_lengths, log_factorial, token_mask
+from voi.distributions.law import OrderLaw, log_factorial, vector_logits
 from voi.distributions.matching import gumbel_divergence, gumbel_noise
 
 
@@ -34,15 +34,8 @@ class PlackettLuce(OrderLaw):
         lengths: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        if logits.ndim < 1:
-            raise ValueError("logits must be [*batch, n], a score per position, got a scalar")
-        n = logits.shape[-1]
-        is_ragged = lengths is not None
-        lengths = batch_lengths(lengths, logits.shape[:-1], logits)
-        self.logits = logits.expand(*lengths.shape, n)
-        if is_ragged:
-            self.logits = torch.where(token_mask(lengths, n), self.logits, 0)
-        super().__init__(lengths, n, validate_args)
+        self.logits, lengths = vector_logits(logits, lengths)
+        super().__init__(lengths, logits.shape[-1], validate_args)
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "PlackettLuce":
         logits = self.logits.expand(*batch_shape, self.size)

@@ -106,6 +106,7 @@ class Trainer:
         seed = self.config.seed
         self.totals = [num_updates(corpus, phase, seed) for phase in self.config.phases]
         self._stopping: str | None = None
+        self._saved = (-1, -1)  # step and phase of the newest checkpoint
 
     @property
     def total(self) -> int:
@@ -117,7 +118,7 @@ class Trainer:
         log = MetricsLog(self.run_folder, self.progress.step) if self.world.is_main else None
         try:
             with self._signals():
-                while self.progress.phase < len(self.config.phases) and not self._stopping:
+                while self.progress.phase < len(self.config.phases) and not self._is_stopped():
                     self._run_phase(log)
                 self._save()
                 self.world.wait()
@@ -153,7 +154,7 @@ class Trainer:
     def _start_phase(self, phase: Phase) -> Update:
         """Return what updates the networks in a phase, with its orders and what it shares."""
         orders: nn.Module = self.networks.orders
-        if phase.order:
+        if phase.order not in ("", self.experiment.order.kind):
             counts = torch.tensor(self.codec.vocabulary.counts)
             decoder, order = self.networks.decoder, self.experiment.order
             made = make_orders(phase.order, order, counts, decoder, self.region_size)
@@ -177,6 +178,7 @@ class Trainer:
         progress = self.progress
         progress.phase += 1
         progress.phase_step = progress.epoch = progress.position = 0
+        progress.best = -math.inf  # what is best is found anew in each phase
 
     def _after(self, updated: Updated, beta: float, factor: float, log: MetricsLog | None) -> None:
         """Log, validate and checkpoint where it is time to; the main process has the log."""
@@ -265,7 +267,6 @@ class Trainer:
             rows = next(batches)
             if splits_orders or number % self.world.size == self.world.rank:
                 place = [self.config.seed, self.progress.step, number]
-                place += [self.world.rank] if splits_orders else []
                 torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
                 yield collate(self.corpus, rows).to(self.device)
 
@@ -283,18 +284,27 @@ class Trainer:
 
     def _save(self, name: str = "last") -> None:
         """Write a checkpoint of this step, point to it, and remove the one that fell out of use."""
-        if not self.world.is_main:
-            checkpoint.take_part(self.networks, self._state())
-            return
         folder = self.run_folder / "checkpoints" / f"step-{self.progress.step:08d}"
-        checkpoint.save(
-            folder, self.experiment, self.codec, self.networks, self.region_size, self._state()
-        )
+        place = self.progress.step, self.progress.phase
+        if self._saved != place:
+            self._write(folder)
+            self._saved = place
+        if not self.world.is_main:
+            return
         checkpoint.point(self.run_folder, name, folder)
         kept = {checkpoint.pointed(self.run_folder, kind) for kind in ("last", "best")}
         for old in folder.parent.glob("step-*"):
             if old not in kept and not self._is_snapshot(int(old.name.removeprefix("step-"))):
                 shutil.rmtree(old)
+
+    def _write(self, folder: Path) -> None:
+        """Write a checkpoint, or give the process that does what this one holds."""
+        if not self.world.is_main:
+            checkpoint.take_part(self.networks, self._state())
+            return
+        checkpoint.save(
+            folder, self.experiment, self.codec, self.networks, self.region_size, self._state()
+        )
 
     def _is_snapshot(self, step: int) -> bool:
         """Is the checkpoint of a step kept for good?"""

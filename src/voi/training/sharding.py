@@ -13,7 +13,6 @@ from torch import nn
 from voi.config import Experiment
 from voi.layers import Block
 from voi.networks import Networks
-from voi.orders import OrderGenerator
 from voi.world import World, is_divided, whole
 
 
@@ -59,7 +58,7 @@ def undivided(networks: Networks, make: Callable[[], Networks], world: World) ->
     if not any(map(is_divided, networks.parameters())):
         return networks
     weights = {}
-    for name, x in networks.state_dict().items():
+    for name, x in networks.weights().items():
         gathered = whole(x)
         if world.is_main:
             weights[name] = gathered
@@ -68,7 +67,4 @@ def undivided(networks: Networks, make: Callable[[], Networks], world: World) ->
     with torch.device("meta"):
         result = make()
     result.load_state_dict(weights, assign=True)
-    ours, theirs = networks.orders, result.orders
-    if isinstance(ours, OrderGenerator) and isinstance(theirs, OrderGenerator) and ours.is_sharing:
-        theirs.share(result.decoder)
     return result

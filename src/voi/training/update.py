@@ -114,9 +114,9 @@ class Update:
         with self._precision(batch):
             with torch.set_grad_enabled(decoder_learns):
                 source = self.decoder.encode(batch)
-            with torch.set_grad_enabled(orders_learn):
+            with torch.set_grad_enabled(orders_learn and not self.uses_ppo):
                 q = self.orders(batch, source)
-            orders = q.sample(torch.Size([self.num_orders]))
+            orders = self._own(q.sample(torch.Size([self.phase.num_orders])))
             with torch.set_grad_enabled(decoder_learns):
                 terms = self.decoder.step_log_probs(batch, orders, source)
             loss = torch.zeros((), device=orders.device)
@@ -127,6 +127,13 @@ class Update:
                 loss = loss + self._alignment()
         kept = SourceStates(source.states.detach(), source.mask)
         return loss, Scored(batch, q, orders, terms, kept)
+
+    def _own(self, orders: Int[Tensor, "K batch n"]) -> Int[Tensor, "own batch n"]:
+        """Return the orders that this process scores; each process then has its own dropout."""
+        if self.num_orders == self.phase.num_orders:
+            return orders
+        torch.manual_seed(torch.initial_seed() + 1 + self.world.rank)
+        return orders[self.world.rank * self.num_orders :][: self.num_orders]
 
     def _all(self, values: Float[Tensor, "own batch"]) -> Float[Tensor, "K batch"]:
         """Return the values of all K orders, also of those that other processes have."""

@@ -1,0 +1,47 @@
+"""Memory that was freed is there for the next step, and a user's own choice is left alone."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import resource, torch
+from voi.allocator import keep_freed_memory
+torch.set_num_threads(1)
+kept = {keep}
+layer, rows = torch.nn.Linear(16, 8192), torch.randn(2048, 16)
+def step():
+    layer(rows).relu().exp().sum().backward()  # tensors of 64 MiB
+def faults(steps):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(steps):
+        step()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // steps
+faults(3)
+print(kept, faults(5))
+"""
+
+
+def _run(keep, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(keep=keep)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    kept, faults = done.stdout.split()
+    return kept == "True", int(faults)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library of Linux is asked")
+def test_freed_memory_is_not_fetched_again():
+    kept, faults = _run("keep_freed_memory()")
+    if not kept:
+        pytest.skip("this C library is not glibc")
+    assert faults < 0.2 * _run("False")[1]
+
+
+def test_settings_of_a_user_are_left_alone():
+    assert _run("keep_freed_memory()", MALLOC_MMAP_THRESHOLD_="65536")[0] is False
