@@ -22,7 +22,7 @@ def errors(num_comparisons: int = 1) -> float:
     """Return how many standard errors each of some comparisons may be off.
 
     >>> [round(errors(num), 2) for num in (1, 2, 24, 100)]
-    [4.0, 4.16, 4.68, 4.97]
+    [4.0, 4.16, 4.7, 4.98]
     """
     return float(norm.isf(norm.sf(4) / num_comparisons))
 

@@ -146,16 +146,17 @@ def test_rewards_carry_no_gradient():
 
 @pytest.mark.parametrize("baseline", ["mean", "leave_one_out"])
 def test_standardised_advantages(baseline):
-    """Divided by the deviation over the K orders; the entropy is added after that."""
+    """Divided by the deviation over the K orders, or 1; the entropy is added after that."""
     torch.manual_seed(0)
     reward, potential = torch.randn(2, 5, 3)
+    reward = reward * torch.tensor([0.1, 10.0, 100.0])
     config = ObjectiveConfig(standardize=True, baseline=baseline)
     gain = advantages(reward, potential, 0.7, config)
     factor = 5 / 4 if baseline == "leave_one_out" else 1.0
     for b in range(3):
         values, scores = reward[:, b].tolist(), potential[:, b].tolist()
         mean, score = sum(values) / 5, sum(scores) / 5
-        deviation = (sum((v - mean) ** 2 for v in values) / 4) ** 0.5
+        deviation = max(1.0, (sum((v - mean) ** 2 for v in values) / 4) ** 0.5)
         expected = [
             factor * (v - mean) / deviation - 0.7 * factor * (s - score)
             for v, s in zip(values, scores, strict=True)

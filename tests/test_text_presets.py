@@ -207,7 +207,7 @@ def test_data_check_prints_what_is_counted_independently(monkeypatch, capsys):
         assert column(text, f"{name} length, median") == medians
         p95 = [f"{statistics.quantiles(x, n=20, method='inclusive')[-1]:g}" for x in counted]
         assert column(text, f"{name} length, 95 %") == p95
-        longest = [f"{max(x)} (example {x.index(max(x))})" for x in counted]
+        longest = [f"{max(x)} (line {x.index(max(x)) + 1})" for x in counted]
         assert column(text, f"{name} length, longest") == " ".join(longest).split()
     words = {word for pair in splits["train"] for text in pair for word in text.split()}
     assert column(text, "vocabulary") == [f"{len(words) + 4:,}"]

@@ -159,7 +159,7 @@ class ObjectiveConfig:
     estimator: Literal["reinforce", "ppo"] = "reinforce"
     baseline: Literal["leave_one_out", "mean"] = "leave_one_out"
     standardize: bool = False  # divide advantages by their deviation over the K orders
-    standardize_floor: float = 1e-6  # least deviation to divide by; the paper's program has 1
+    standardize_floor: float = 1.0  # nats, the least deviation to divide by
     entropy: Literal["score", "gumbel"] = "score"  # inside the reward, or the paper's Gumbel term
     label_smoothing: float = 0.0  # of the decoder's token loss; rewards are never smoothed
     ppo_steps: int = 3

@@ -95,7 +95,7 @@ def test_the_grid_is_the_papers_and_more():
     wanted |= {f"gumbel-matching.xl.k{k}" for k in NUM_ORDERS}
     assert wanted | set(QUICK) <= set(names)
     assert list(names)[:2] == ["gumbel-matching.xl.k4", "gumbel-matching.xl.k10"]
-    assert len(set(names.values())) == len(names) == 12 + 4 + 7
+    assert len(set(names.values())) == len(names) == 12 + 4 + 8
 
 
 def test_cells_are_resumed_and_not_mixed(folder, frozen, monkeypatch):
@@ -161,7 +161,7 @@ def test_tables_have_the_papers_figures_beside_ours():
     changes = {row[0]: row[1:] for row in variant_rows(results)}
     assert changes["ppo"] == ["-2.0", "-1.0", "0.400", "0.200", "7", "0"]
     assert changes["paper"] == [*5 * "-", "none"]
-    assert len(changes) == 1 + 8
+    assert len(changes) == 1 + 9
 
 
 def test_the_command_writes_tables_and_plots(folder, frozen, monkeypatch, capsys):

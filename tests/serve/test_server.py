@@ -190,9 +190,13 @@ def test_a_missing_run_is_one_line(tmp_path):
 
 
 def test_ctrl_c_ends_it(model, monkeypatch):
-    monkeypatch.setattr(voi.cli.serve, "load", lambda run: model)
     timer = Timer(1.0, _thread.interrupt_main)
-    timer.start()
+
+    def loaded(*_):
+        timer.start()  # not before: commands take their time to load on a busy machine
+        return model
+
+    monkeypatch.setattr(voi.cli.serve, "load", loaded)
     result = CliRunner().invoke(app, ["serve", "runs/chain", "--port", "0"])
     timer.join()
     assert (result.exit_code, result.exception) == (0, None)

@@ -44,6 +44,7 @@ class Recipe:
     estimator: str = "reinforce"
     baseline: str = "leave_one_out"
     standardize: bool = True
+    standardize_floor: float = 1.0
     entropy: str = "score"
     entropy_weight: float = 0.2
     entropy_final: float = 0.05
@@ -73,6 +74,7 @@ def _variants(base: Recipe) -> dict[str, Recipe]:
     changes: dict[str, dict[str, Any]] = {
         "mean-baseline": {"baseline": "mean"},
         "raw-rewards": {"standardize": False},
+        "no-floor": {"standardize_floor": 1e-6},
         "gumbel-entropy": {"entropy": "gumbel"},
         "no-entropy": {"entropy_weight": 0.0, "entropy_final": -1.0},
         "ppo": {"estimator": "ppo"},
@@ -163,7 +165,8 @@ def _experiment(recipe: Recipe, size: DecoderSize, steps: int) -> config.Experim
         "entropy_weight": recipe.entropy_weight,
         "entropy_final": recipe.entropy_final,
     }
-    objective = {name: getattr(recipe, name) for name in ("estimator", "baseline", "standardize")}
+    shared = ("estimator", "baseline", "standardize", "standardize_floor")
+    objective = {name: getattr(recipe, name) for name in shared}
     order = {"law": recipe.law, "positions": recipe.positions, "rows": recipe.rows}
     return config.experiment(
         {
