@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -224,3 +225,21 @@ def test_faults_of_the_program_are_not_hidden(monkeypatch):
     monkeypatch.setattr("voi.cli.data.check_data", wrong)
     with pytest.raises(ZeroDivisionError):
         call(monkeypatch, "data", "check")
+
+
+def test_the_version_is_printed(monkeypatch, capsys):
+    assert call(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out.strip() == version("voi")
+
+
+def test_steps_that_are_spent_on_warming_up_are_told(monkeypatch, capsys):
+    settings = settings_of("training.steps=12", "training.warmup=10")
+    assert call(monkeypatch, "train", "chain", *settings, "--dry-run") == 0
+    assert "12 steps and warms up for 10 of them" in capsys.readouterr().out
+
+
+def test_a_finished_run_says_so(monkeypatch, capsys, tmp_path):
+    settings = settings_of("training.steps=2")
+    assert call(monkeypatch, "train", "chain", *settings, "--out", tmp_path / "run") == 0
+    assert call(monkeypatch, "train", "--resume", tmp_path / "run") == 0
+    assert "is finished; to train longer" in capsys.readouterr().out

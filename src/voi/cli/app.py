@@ -1,5 +1,6 @@
 """The application that commands register with."""
 
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -19,6 +20,18 @@ app = typer.Typer(
 )
 
 
+def _print_version(is_wanted: bool) -> bool:
+    if is_wanted:
+        print(version("voi"))
+        raise typer.Exit
+    return is_wanted
+
+
 @app.callback()
-def root() -> None:
-    """Keeps `voi COMMAND` a group even while it has a single command."""
+def root(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print it."),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""

@@ -69,6 +69,8 @@ def check(
     table = config.override(config.load_table(task or ("files" if changes else "chain")), changes)
     data_config = config.experiment(table).data
     report, are_lines_bad = _report(data_config)
+    if are_lines_bad:
+        print("what there is without the lines that cannot be used:")
     _print_report(report)
     is_long = data_config.long_examples == "error" and any(s.too_long for s in report.splits)
     if are_lines_bad or is_long:

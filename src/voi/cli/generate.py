@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from io import TextIOWrapper
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -102,6 +103,8 @@ def _sampling(count: int, temperature: float, top_p: float, seed: int) -> Sampli
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
     if file is None:
+        if isinstance(sys.stdin, TextIOWrapper):
+            sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # whatever the locale says
         return sys.stdin
     try:
         return stack.enter_context(file.open(encoding="utf-8"))

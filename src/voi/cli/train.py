@@ -92,7 +92,10 @@ def _resume(run: Path, console: Console) -> None:
     console.quiet = not world.is_main
     with Watch(console) as watch:
         trainer = runs.resume(run, watch, world)
-        console.print(f"resuming {run} at step {trainer.progress.step:,}")
+        if trainer.progress.step == trainer.total:
+            console.print(f"{run} is finished; to train longer, start a new run with more steps")
+        else:
+            console.print(f"resuming {run} at step {trainer.progress.step:,}")
         _run(trainer, run, watch, console)
 
 
@@ -118,6 +121,16 @@ def _print_data(prepared: Prepared, console: Console) -> None:
         console.print(note, highlight=False, markup=False)
     for split, report in prepared.reports.items():
         console.print(f"{split}: {report}", highlight=False, markup=False)
+    for phase, steps in zip(
+        prepared.experiment.training.phases, prepared.phase_steps(), strict=True
+    ):
+        if steps < 2 * phase.warmup:
+            console.print(
+                f"phase {phase.name!r} has {steps:,} steps and warms up for {phase.warmup:,} of "
+                f"them: it learns little; set training.steps higher, or training.warmup lower",
+                highlight=False,
+                markup=False,
+            )
 
 
 def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:

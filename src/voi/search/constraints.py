@@ -50,7 +50,8 @@ def check_lengths(rules: Sequence[Rules], max_length: int) -> None:
         if rule.least_length > max_length:
             raise DataError(
                 f"input {i + 1} needs room for {rule.least_length} tokens (given words, gaps and "
-                f"required words), the longest allowed text has {max_length}: raise max_length"
+                f"required words), the longest allowed text has {max_length}: raise "
+                f"max_length (--max-length)"
             )
 
 
