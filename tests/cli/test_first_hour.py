@@ -236,10 +236,3 @@ def test_steps_that_are_spent_on_warming_up_are_told(monkeypatch, capsys):
     settings = settings_of("training.steps=12", "training.warmup=10")
     assert call(monkeypatch, "train", "chain", *settings, "--dry-run") == 0
     assert "12 steps and warms up for 10 of them" in capsys.readouterr().out
-
-
-def test_a_finished_run_says_so(monkeypatch, capsys, tmp_path):
-    settings = settings_of("training.steps=2")
-    assert call(monkeypatch, "train", "chain", *settings, "--out", tmp_path / "run") == 0
-    assert call(monkeypatch, "train", "--resume", tmp_path / "run") == 0
-    assert "is finished; to train longer" in capsys.readouterr().out

@@ -34,7 +34,7 @@ def test_trains_and_shows_what_was_learned(monkeypatch, capsys, tmp_path):
 def test_resumes(monkeypatch, capsys):
     assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=4")) == 0
     assert call(monkeypatch, "train", "--resume", "run") == 0
-    assert "resuming run at step 4" in capsys.readouterr().out
+    assert "run is finished" in capsys.readouterr().out
 
 
 def test_dry_run_trains_nothing(monkeypatch, capsys, tmp_path):
