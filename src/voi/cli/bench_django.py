@@ -34,9 +34,7 @@ def django(
     likelihoods: Annotated[
         int, typer.Option(help="Test pairs whose log p(y | x) is bounded; 0: 300, quick 50.")
     ] = 0,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Two orders, one epoch: about ten minutes.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Two orders, one epoch.")] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one field of all experiments."),
