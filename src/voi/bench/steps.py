@@ -1,6 +1,6 @@
 """Real updates of freshly made networks on random targets, to be timed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -25,7 +25,7 @@ class NetworkSize:
 
 
 def make_networks(
-    kind: str, size: NetworkSize, num_orders: int, settings: dict[str, object] | None = None
+    kind: str, size: NetworkSize, num_orders: int, settings: Mapping[str, object] | None = None
 ) -> tuple[config.Experiment, Networks]:
     """Return an experiment with an order of that kind and its networks, the same every time.
 
@@ -54,7 +54,7 @@ def training_step(
     size: NetworkSize,
     batch: Batch,
     num_orders: int,
-    settings: dict[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
 ) -> Callable[[], object]:
     """Return what takes one update; a generator shares the decoder's source encoder."""
     experiment, networks = make_networks(kind, size, num_orders, settings)

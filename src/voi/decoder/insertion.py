@@ -88,10 +88,11 @@ class InsertionDecoder(nn.Module):
         num_orders = by_example.shape[1]
         words = batch.target.unsqueeze(1).expand_as(by_example).gather(-1, by_example).flatten(0, 1)
         steps = by_example.flatten(0, 1)
-        states = self.states(words, steps, source)  # [batch K, n + 1, d]
+        vectors = self._vectors(words)
+        states = self._states(vectors, steps, source)  # [batch K, n + 1, d]
         lengths = batch.lengths.repeat_interleave(num_orders)
         tokens, means = self._token_terms(states, words, lengths)
-        slots = self._slot_terms(states, words, steps, lengths)
+        slots = self._slot_terms(states, vectors[:, 1:], steps, lengths)
         return StepLogProbs(*(_samples_first(x, num_orders) for x in (tokens, slots, means)))
 
     def word_vectors(self, words: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape d"]:
@@ -100,17 +101,33 @@ class InsertionDecoder(nn.Module):
 
     def embed(self, words: Int[Tensor, "rows n"], first_step: int = 0) -> Float[Tensor, "rows n d"]:
         """Return input vectors of tokens written from `first_step` on (START is step 0)."""
-        x = self.word_vectors(words)
+        return self._inputs(self.word_vectors(words), first_step)
+
+    def _inputs(
+        self, vectors: Float[Tensor, "rows n d"], first_step: int = 0
+    ) -> Float[Tensor, "rows n d"]:
         if self.slots is None or self.config.count_steps:
-            steps = torch.arange(first_step, first_step + words.shape[1], device=words.device)
-            x = x + sinusoids(steps, self.config.width)
-        return self.dropout(x)
+            steps = torch.arange(first_step, first_step + vectors.shape[1], device=vectors.device)
+            vectors = vectors + sinusoids(steps, self.config.width)
+        return self.dropout(vectors)
 
     def states(
         self, words: Int[Tensor, "rows n"], orders: Int[Tensor, "rows n"], source: SourceStates
     ) -> Float[Tensor, "rows n+1 d"]:
         """Return the state after START and after every step. `rows` is a multiple of the batch."""
-        x = self.embed(nn.functional.pad(words, (1, 0), value=START))
+        return self._states(self._vectors(words), orders, source)
+
+    def _vectors(self, words: Int[Tensor, "rows n"]) -> Float[Tensor, "rows n+1 d"]:
+        """Return the vectors of START and the words: input of the blocks, and the slots' words."""
+        return self.word_vectors(nn.functional.pad(words, (1, 0), value=START))
+
+    def _states(
+        self,
+        vectors: Float[Tensor, "rows steps d"],
+        orders: Int[Tensor, "rows steps-1"],
+        source: SourceStates,
+    ) -> Float[Tensor, "rows steps d"]:
+        x = self._inputs(vectors)
         steps = torch.arange(x.shape[1], device=x.device)
         visible = (steps <= steps.unsqueeze(1)).unsqueeze(0)  # [1, n + 1, n + 1]
         places = nn.functional.pad(orders, (1, 0), value=-1)  # START stands left of everything
@@ -137,7 +154,7 @@ class InsertionDecoder(nn.Module):
     def _slot_terms(
         self,
         states: Float[Tensor, "rows steps d"],
-        words: Int[Tensor, "rows steps-1"],
+        words: Float[Tensor, "rows steps-1 d"],
         orders: Int[Tensor, "rows steps-1"],
         lengths: Int[Tensor, " rows"],
     ) -> Float[Tensor, "rows steps-1"]:
@@ -146,7 +163,7 @@ class InsertionDecoder(nn.Module):
             return states.new_zeros(real.shape)
         before = states[:, :-1]  # the state a step is taken from
         terms = self.slots(
-            self.slots.queries(before, self.word_vectors(words)),
+            self.slots.queries(before, words),
             self.slots.keys(before),
             _written(words.shape[1], words.device),
             insertion_neighbours(orders),
