@@ -59,7 +59,8 @@ class InsertionBias(nn.Module):
         relation: Float[Tensor, "b n n"],
     ) -> Float[Tensor, "b h n n"]:
         sign, itself = self.terms(queries).unbind(-1)
-        return sign.unsqueeze(-1) * relation.unsqueeze(1) + torch.diag_embed(itself)
+        diagonal = torch.diag_embed(itself)
+        return torch.addcmul(diagonal, sign.unsqueeze(-1), relation.unsqueeze(1))
 
 
 class RelativeBias(nn.Module):
@@ -137,8 +138,9 @@ class SelfAttention(nn.Module):
         if self.bias is None:
             mixed = F.scaled_dot_product_attention(q, k, v, visible.unsqueeze(1), scale=1.0)
         else:
-            logits = q @ k.transpose(-1, -2) + self.bias(q, k, relation)
-            mixed = logits.masked_fill_(~visible.unsqueeze(1), -math.inf).softmax(-1) @ v
+            hidden = q.new_zeros(visible.shape).masked_fill_(~visible, -math.inf)
+            logits = (q @ k.transpose(-1, -2)).add_(self.bias(q, k, relation))
+            mixed = logits.add_(hidden.unsqueeze(1)).softmax(-1) @ v
         return self.output(merge_heads(mixed))
 
 

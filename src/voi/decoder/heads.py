@@ -56,39 +56,42 @@ def precise(x: Tensor) -> Tensor:
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-class _Exponentials(NamedTuple):
-    """exp(logits - highest) and its sum over the words."""
+class _Normalised(NamedTuple):
+    """Probabilities of all words, and the logarithm of what their exponentials were divided by."""
 
-    scaled: Float[Tensor, "words v"]
-    total: Float[Tensor, "words 1"]
-    highest: Float[Tensor, "words 1"]
+    probs: Float[Tensor, "words v"]
+    log_partition: Float[Tensor, " words"]
 
 
-def _exponentials(logits: Float[Tensor, "words v"]) -> _Exponentials:
-    """Return exponentials in place of the logits: no second matrix is made in float32."""
-    highest = logits.amax(-1, keepdim=True)
-    scaled = precise(logits).sub_(highest).exp_()
-    return _Exponentials(scaled.to(logits.dtype), scaled.sum(-1, keepdim=True), precise(highest))
+def _normalised(logits: Float[Tensor, "words v"]) -> _Normalised:
+    """Return probabilities in place of the logits: no second matrix is made in float32.
+
+    The likeliest word has probability exp(its logit) / Z, at least 1 / v, so log Z is exact.
+    """
+    highest = precise(logits.amax(-1))
+    probs = precise(logits)
+    torch.softmax(probs, -1, out=probs)
+    return _Normalised(probs.to(logits.dtype), highest - probs.amax(-1).log())
 
 
 class _ChosenWord(torch.autograd.Function):
     """Logit of the chosen word and log partition; one chunk of [words, v] lives at a time.
 
-    Where one chunk holds all words, its exponentials are kept for the backward pass and overwritten
-    there; else each chunk is computed again.
+    Where one chunk holds all words, its probabilities are kept for the backward pass and
+    overwritten there; else each chunk is computed again.
     """
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
         size = max(1, _CHUNK // weight.shape[0])
-        chosen, partition, powers = [], [], None
+        chosen, partition, probs = [], [], None
         for rows, targets in zip(hidden.split(size), words.split(size), strict=True):
             logits = word_logits(rows, weight)
             chosen.append(precise(logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)))
-            powers = _exponentials(logits)
-            partition.append((powers.highest + powers.total.log()).squeeze(-1))
+            probs, log_partition = _normalised(logits)
+            partition.append(log_partition)
         ctx.save_for_backward(hidden, weight, words)
-        ctx.size, ctx.kept = size, powers if len(partition) == 1 else None
+        ctx.size, ctx.kept = size, probs if len(partition) == 1 else None
         none = hidden.new_empty(0)
         return (torch.cat(chosen), torch.cat(partition)) if partition else (none, none)
 
@@ -97,15 +100,16 @@ class _ChosenWord(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         hidden, weight, words = ctx.saved_tensors
         grad_hidden = torch.empty_like(hidden)
-        grad_weight = torch.zeros_like(weight)
+        grad_weight = torch.empty_like(weight) if len(words) else torch.zeros_like(weight)
+        kept, ctx.kept = ctx.kept, None
         for start in range(0, len(words), ctx.size):
             part = slice(start, start + ctx.size)
-            powers = ctx.kept or _exponentials(word_logits(hidden[part], weight))
-            ctx.kept = None
-            grad = powers.scaled.mul_(grads[1][part, None] / powers.total)
+            grad = _normalised(word_logits(hidden[part], weight)).probs if kept is None else kept
+            grad.mul_(grads[1][part, None])
             grad.scatter_add_(1, words[part, None], grads[0][part, None].to(grad.dtype))
-            grad_hidden[part] = grad @ weight
-            grad_weight.addmm_(grad.t(), hidden[part])
+            torch.mm(grad, weight, out=grad_hidden[part])
+            sums = (grad_weight, grad.t(), hidden[part])
+            torch.addmm(*sums, beta=int(start > 0), out=grad_weight)  # beta=0: nothing is read
         return grad_hidden, grad_weight, None
 
 
@@ -147,9 +151,8 @@ class SlotHead(nn.Module):
         """Return the log-probability of the slot between the two neighbours at every step."""
         logits = queries @ keys.flatten(1, 2).transpose(-1, -2)  # [rows, n, 2 n]
         logits = precise(logits).masked_fill_(~written.repeat(1, 2), -math.inf)
-        right_of, left_of = logits.chunk(2, dim=-1)
-        slot = torch.logaddexp(
+        right_of, left_of = logits.log_softmax(-1).chunk(2, dim=-1)
+        return torch.logaddexp(
             right_of.gather(-1, neighbours.left.unsqueeze(-1)),
             left_of.gather(-1, neighbours.right.unsqueeze(-1)),
         ).squeeze(-1)
-        return slot - logits.logsumexp(-1)
