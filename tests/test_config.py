@@ -13,7 +13,7 @@ from voi.config import (
     experiment,
     load_table,
     override,
-    preset_names,
+    presets,
     with_pretraining,
 )
 from voi.tables import from_table, parse_value, to_table
@@ -215,15 +215,18 @@ def test_unknown_keys_of_any_dataclass():
         from_table(config.TrainingConfig, {})
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", presets())
 def test_presets_load(name):
     found = experiment(load_table(name))
     assert isinstance(found, Experiment)
     assert experiment(to_table(found)) == found
 
 
-def test_there_are_presets():
-    assert "chain" in preset_names()
+def test_presets_say_what_they_are():
+    assert (
+        presets()["files"] == "Your own pairs of text: voi train --data train.tsv --valid dev.tsv"
+    )
+    assert all(about.endswith((".", "tsv")) for about in presets().values())
 
 
 def test_experiment_files(tmp_path):

@@ -344,11 +344,13 @@ def with_pretraining(table: Mapping[str, Any], order: str) -> dict[str, Any]:
     return result
 
 
-def preset_names() -> list[str]:
-    """Return the names of the presets that come with the package."""
+def presets() -> dict[str, str]:
+    """Return the presets that come with the package: names, and the first line of each file."""
     folder = resources.files("voi") / "presets"
     files = (path.name for path in folder.iterdir())
-    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    names = sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    texts = {name: (folder / f"{name}.toml").read_text("utf-8") for name in names}
+    return {name: text.partition("\n")[0].lstrip("# ") for name, text in texts.items()}
 
 
 def load_table(name: str) -> dict[str, Any]:
@@ -360,12 +362,12 @@ def load_table(name: str) -> dict[str, Any]:
     if name.endswith(".toml"):
         if not path.is_file():
             raise ConfigError(f"no experiment file {path}: give a TOML file or a preset's name")
-    elif name in preset_names():
+    elif name in presets():
         path = resources.files("voi") / "presets" / f"{name}.toml"
     elif Path(name).exists():
         raise ConfigError(f"{name} is no experiment: give pairs of your own as --data {name}")
     else:
-        raise unknown_name("task", name, preset_names())
+        raise unknown_name("task", name, list(presets()))
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -14,7 +14,7 @@ from voi.bench.known import KnownOrder, is_right, order_distance
 from voi.bench.order_cell import TestSize
 from voi.bench.orders import METHODS, TASKS, OrderSize, experiment, run
 from voi.bench.stopwatch import Stopwatch
-from voi.config import preset_names
+from voi.config import presets
 from voi.data.chain import Chain
 from voi.data.sudoku4 import Sudoku4
 from voi.training import Progress
@@ -67,7 +67,7 @@ def test_a_task_may_measure_distance_and_rightness_itself():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_tasks_and_methods_make_experiments(task):
-    assert TASKS[task].preset in preset_names()
+    assert TASKS[task].preset in presets()
     made = {method: experiment(task, method, 1, OrderSize()) for method in METHODS}
     for method, each in made.items():
         assert sum(phase.steps for phase in each.training.phases) == TASKS[task].steps

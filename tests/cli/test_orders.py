@@ -150,6 +150,7 @@ def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     output = orders(run, "--limit", 2, "--out", tmp_path)
     assert "pip install 'voi[pos]'" in " ".join(output.split())
+    assert "no figures: " in output
     assert "pip install 'voi[plots]'" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "figures").exists()
 

@@ -37,6 +37,13 @@ def test_resumes(monkeypatch, capsys):
     assert "run is finished" in capsys.readouterr().out
 
 
+def test_presets_are_listed(monkeypatch, capsys, tmp_path):
+    assert call(monkeypatch, "train", "--presets") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("django-small ") and "copied" in line for line in lines)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_dry_run_trains_nothing(monkeypatch, capsys, tmp_path):
     assert call(monkeypatch, "train", "chain", "--dry-run", *settings_of()) == 0
     out = capsys.readouterr().out

@@ -120,7 +120,7 @@ def orders(
         series += _of_files(traces or (), counts)
         found = study(series, tagger=make_tags, untagged=untagged, compare=compare, seed=seed)
         _print_study(found, console)
-        paths = [] if out is None else _write_study(found, out, suffix)
+        paths = [] if out is None else _write_study(found, out, suffix, console)
     for path in paths:
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
 
@@ -210,12 +210,13 @@ def _table(view: View, series: str) -> Table:
     return table
 
 
-def _write_study(found: Study, out: Path, suffix: str) -> list[Path]:
+def _write_study(found: Study, out: Path, suffix: str, console: Console) -> list[Path]:
     names = ", ".join(dict.fromkeys(series.run for series in found.series))
     try:
         figures = study_figures(found)
-    except MissingExtraError:
-        figures = []  # the page says so
+    except MissingExtraError as error:
+        figures = []  # the page says so too
+        console.print(f"no figures: {escape(str(error))}", soft_wrap=True)
     write_study(found, out, figures=figures, suffix=f".{suffix}", title=f"Orders: {names}")
     return [out / "report.html"]
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import torch
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -37,7 +38,10 @@ DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree", "sao")  # all K orders 
 @app.command()
 def train(
     task: Annotated[
-        str, typer.Argument(help="A preset's name or a TOML file; default chain.")
+        str,
+        typer.Argument(
+            help="A preset's name (--presets lists them) or a TOML file; default chain."
+        ),
     ] = "",
     data: Annotated[
         Path | None, typer.Option(help="Your pairs: a TSV or JSONL file, or a folder of splits.")
@@ -63,6 +67,9 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the experiment and its size; train nothing.")
     ] = False,
+    is_list: Annotated[
+        bool, typer.Option("--presets", help="Print the presets and what they are; train nothing.")
+    ] = False,
 ) -> None:
     """Train on a task and show what was learned.
 
@@ -71,6 +78,9 @@ def train(
     Your own pairs: voi train --data train.tsv --valid dev.tsv
     """
     console = Console(soft_wrap=True)
+    if is_list:
+        _print_presets(console)
+        return
     if resume is not None:
         if task or order or settings or out or data or source:
             raise ConfigError(
@@ -85,6 +95,13 @@ def train(
         _print_plan(runs.prepare(experiment), console)
     else:
         _start(task, experiment, out, console)
+
+
+def _print_presets(console: Console) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, about in config.presets().items():
+        table.add_row(name, escape(about))
+    console.print(table)
 
 
 def _resume(run: Path, console: Console) -> None:

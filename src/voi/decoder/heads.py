@@ -13,6 +13,7 @@ from voi.tokens.vocabulary import PAD, START
 
 NEVER_PRODUCED = (PAD, START)
 _CHUNK = 2**27  # entries of the [words, vocabulary] matrix that live at a time: half a GiB
+_INEXACT = -60.0  # log-probabilities below it are not read off a softmax in float32
 
 
 class WordTerms(NamedTuple):
@@ -45,10 +46,10 @@ def word_terms(
     if torch.is_autocast_enabled(hidden.device.type):
         kind = torch.get_autocast_dtype(hidden.device.type)
         hidden, weight = hidden.to(kind), weight.to(kind)
-    chosen, log_partition = _ChosenWord.apply(hidden, weight, words)
+    log_probs, log_partition = _ChosenWord.apply(hidden, weight, words)
     producible = weight.sum(0) - weight[list(NEVER_PRODUCED)].sum(0)
     mean_weight = producible / (weight.shape[0] - len(NEVER_PRODUCED))
-    return WordTerms(chosen - log_partition, precise(hidden @ mean_weight) - log_partition)
+    return WordTerms(log_probs, precise(hidden @ mean_weight) - log_partition)
 
 
 def precise(x: Tensor) -> Tensor:
@@ -56,26 +57,18 @@ def precise(x: Tensor) -> Tensor:
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-class _Normalised(NamedTuple):
-    """Probabilities of all words, and the logarithm of what their exponentials were divided by."""
-
-    probs: Float[Tensor, "words v"]
-    log_partition: Float[Tensor, " words"]
+def _entries(matrix: Float[Tensor, "words v"], words: Int[Tensor, " words"]) -> Tensor:
+    return precise(matrix.gather(-1, words.unsqueeze(-1)).squeeze(-1))
 
 
-def _normalised(logits: Float[Tensor, "words v"]) -> _Normalised:
-    """Return probabilities in place of the logits: no second matrix is made in float32.
-
-    The likeliest word has probability exp(its logit) / Z, at least 1 / v, so log Z is exact.
-    """
-    highest = precise(logits.amax(-1))
+def _probabilities(logits: Float[Tensor, "words v"]) -> Float[Tensor, "words v"]:
+    """Return probabilities in place of the logits: no second matrix is made in float32."""
     probs = precise(logits)
-    torch.softmax(probs, -1, out=probs)
-    return _Normalised(probs.to(logits.dtype), highest - probs.amax(-1).log())
+    return torch.softmax(probs, -1, out=probs)
 
 
 class _ChosenWord(torch.autograd.Function):
-    """Logit of the chosen word and log partition; one chunk of [words, v] lives at a time.
+    """Log-probability of the chosen word, and log Z; one chunk of [words, v] lives at a time.
 
     Where one chunk holds all words, its probabilities are kept for the backward pass and
     overwritten there; else each chunk is computed again.
@@ -84,32 +77,55 @@ class _ChosenWord(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
         size = max(1, _CHUNK // weight.shape[0])
-        chosen, partition, probs = [], [], None
-        for rows, targets in zip(hidden.split(size), words.split(size), strict=True):
+        log_probs, partitions, probs = [], [], hidden
+        for rows, chosen in zip(hidden.split(size), words.split(size), strict=True):
             logits = word_logits(rows, weight)
-            chosen.append(precise(logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)))
-            probs, log_partition = _normalised(logits)
-            partition.append(log_partition)
+            logit = _entries(logits, chosen)
+            probs = _probabilities(logits)
+            log_prob = _entries(probs, chosen).log()
+            partition = logit - log_prob
+            small = log_prob < _INEXACT
+            if small.any():
+                partition[small] = precise(word_logits(rows[small], weight)).logsumexp(-1)
+                log_prob = torch.where(small, logit - partition, log_prob)
+            log_probs.append(log_prob)
+            partitions.append(partition)
         ctx.save_for_backward(hidden, weight, words)
-        ctx.size, ctx.kept = size, probs if len(partition) == 1 else None
+        ctx.set_materialize_grads(False)
+        ctx.size, ctx.kept = size, probs.to(hidden.dtype) if len(log_probs) == 1 else None
         none = hidden.new_empty(0)
-        return (torch.cat(chosen), torch.cat(partition)) if partition else (none, none)
+        return torch.cat([none, *log_probs]), torch.cat([none, *partitions])
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(
+        ctx: Any, of_word: Tensor | None, of_partition: Tensor | None
+    ) -> tuple[Tensor, Tensor, None]:
+        """Return gradients; log Z has p, the chosen word 1[chosen] - p, so p - 1[chosen] serves.
+
+        What it takes from log Z is put back. Rows are scaled where they are d wide, not v.
+        """
         hidden, weight, words = ctx.saved_tensors
+        of_both = [
+            hidden.new_zeros(len(words)) if x is None else x for x in (of_word, of_partition)
+        ]
+        scale = (of_both[1] - of_both[0]).unsqueeze(-1).to(hidden.dtype)
         grad_hidden = torch.empty_like(hidden)
         grad_weight = torch.empty_like(weight) if len(words) else torch.zeros_like(weight)
         kept, ctx.kept = ctx.kept, None
         for start in range(0, len(words), ctx.size):
             part = slice(start, start + ctx.size)
-            grad = _normalised(word_logits(hidden[part], weight)).probs if kept is None else kept
-            grad.mul_(grads[1][part, None])
-            grad.scatter_add_(1, words[part, None], grads[0][part, None].to(grad.dtype))
-            torch.mm(grad, weight, out=grad_hidden[part])
-            sums = (grad_weight, grad.t(), hidden[part])
+            probs = kept
+            if probs is None:
+                probs = _probabilities(word_logits(hidden[part], weight)).to(hidden.dtype)
+            probs.scatter_add_(1, words[part, None], -torch.ones_like(scale[part]))
+            torch.mm(probs, weight, out=grad_hidden[part]).mul_(scale[part])
+            sums = (grad_weight, probs.t(), hidden[part] * scale[part])
             torch.addmm(*sums, beta=int(start > 0), out=grad_weight)  # beta=0: nothing is read
+        if of_partition is not None:
+            back = of_partition.unsqueeze(-1).to(hidden.dtype)
+            grad_hidden += weight[words] * back
+            grad_weight.index_add_(0, words, hidden * back)
         return grad_hidden, grad_weight, None
 
 
