@@ -158,8 +158,8 @@ def test_example_pairs_have_the_form_of_the_task(name):
     elif name == "stargraph":
         edges, goal = example.source.split(" | ")
         path = example.target.split()
-        steps = {f"{a} > {b}" for a, b in pairwise(path)}
-        assert steps < set(edges.split(" , "))
+        steps = {f"{a}>{b}" for a, b in pairwise(path)}
+        assert steps < set(edges.split())
         assert goal.split() == [path[0], path[-1]]
     elif name == "sudoku4":
         assert make_task(name, {}).is_right(example, example.target)

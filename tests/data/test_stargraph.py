@@ -13,7 +13,7 @@ from voi.data.stargraph import StarGraph
 def read(example):
     """Return edges, start and goal of a source."""
     listed, _, ends = example.source.partition(" | ")
-    edges = [tuple(edge.split(" > ")) for edge in listed.split(" , ")]
+    edges = [tuple(edge.split(">")) for edge in listed.split()]
     return edges, *ends.split()
 
 
@@ -82,9 +82,9 @@ def test_every_source_can_be_drawn_and_no_other(length, nodes):
     expected = set()
     for names in itertools.permutations([f"n{i}" for i in range(nodes)], 2 * length + 1):
         arms = [names[1 : length + 1], names[length + 1 :]]
-        edges = [f"{a} > {b}" for arm in arms for a, b in itertools.pairwise([names[0], *arm])]
+        edges = [f"{a}>{b}" for arm in arms for a, b in itertools.pairwise([names[0], *arm])]
         for shuffled in itertools.permutations(edges):
-            expected |= {f"{' , '.join(shuffled)} | {names[0]} {arm[-1]}" for arm in arms}
+            expected |= {f"{' '.join(shuffled)} | {names[0]} {arm[-1]}" for arm in arms}
     task = StarGraph(2, length, nodes, train=len(expected) - 2, valid=1, test=1)
     drawn = {e.source for split in ("train", "valid", "test") for e in task.split(split)}
     assert drawn == expected

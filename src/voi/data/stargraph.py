@@ -18,7 +18,7 @@ class StarGraph:
     """A star of `degree` arms, each of `length` nodes beside the centre, and the way to a goal.
 
     The source lists the edges, away from the centre and shuffled, then the centre and the goal,
-    which is the end of one arm: `n4 > n7 , n4 > n1 | n4 n1`. The target is the path from the
+    which is the end of one arm: `n4>n7 n4>n1 | n4 n1`. The target is the path from the
     centre to the goal, both included: `n4 n1`. Names are drawn anew for each example.
 
     The known order starts with the goal and ends with the centre: each node is then the only one
@@ -30,7 +30,7 @@ class StarGraph:
     >>> task = StarGraph(degree=2, length=1, nodes=3, train=10, valid=1, test=1)
     >>> example = task.split("train")[0]
     >>> len(example.source.split()), len(example.target.split())
-    (10, 2)
+    (5, 2)
     """
 
     target_kind: ClassVar[TargetKind] = "symbols"
@@ -61,7 +61,7 @@ class StarGraph:
     def known_orders(self, example: Example) -> tuple[tuple[int, ...], ...]:
         """Return the order from the goal back to the centre.
 
-        >>> StarGraph().known_orders(Example("n4 > n7 , n4 > n1 | n4 n1", "n4 n1"))
+        >>> StarGraph().known_orders(Example("n4>n7 n4>n1 | n4 n1", "n4 n1"))
         ((1, 0),)
         """
         return (tuple(reversed(range(len(example.target.split())))),)
@@ -85,10 +85,10 @@ class StarGraph:
         centre, *others = (f"n{i}" for i in rng.permutation(self.nodes)[: self._num_nodes])
         arms = [others[k :: self.degree] for k in range(self.degree)]
         edges = [
-            f"{parent} > {child}"
+            f"{parent}>{child}"
             for arm in arms
             for parent, child in zip([centre, *arm], arm, strict=False)
         ]
-        shuffled = " , ".join(edges[i] for i in rng.permutation(len(edges)))
+        shuffled = " ".join(edges[i] for i in rng.permutation(len(edges)))
         path = [centre, *arms[0]]  # names are random and edges shuffled: any arm is as good
         return Example(f"{shuffled} | {centre} {path[-1]}", " ".join(path))
