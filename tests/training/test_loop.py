@@ -116,6 +116,14 @@ def test_a_loss_that_is_not_a_number_names_the_examples(tmp_path):
         trainer.run()
 
 
+def test_scores_of_orders_that_are_not_numbers_end_training(tmp_path):
+    trainer = tiny_trainer(tmp_path / "run")
+    with torch.no_grad():
+        trainer.networks.orders.norm.weight.fill_(torch.nan)
+    with pytest.raises(TrainingError, match="after step 0: scores of orders are not finite; start"):
+        trainer.run()
+
+
 def test_phases_share_then_part_then_freeze(tmp_path):
     phases = (
         'training.phases=[{name="shared", steps=4, share=true}, {name="apart", steps=4, '

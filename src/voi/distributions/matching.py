@@ -61,7 +61,10 @@ def assignment(
         for row in rows:
             size = sizes[row]
             if size > 1:
-                orders[row, :size] = linear_sum_assignment(costs[row, :size, :size])[1]
+                try:
+                    orders[row, :size] = linear_sum_assignment(costs[row, :size, :size])[1]
+                except ValueError as error:
+                    raise FloatingPointError("scores of orders are not finite") from error
 
     threads = min(torch.get_num_threads(), len(sizes)) if n >= THREADED_SIZE else 1
     if threads > 1:

@@ -122,6 +122,11 @@ class Trainer:
                     self._run_phase(log)
                 self._save()
                 self.world.wait()
+        except FloatingPointError as error:  # where an order is needed: before there is a loss
+            raise TrainingError(
+                f"after step {self.progress.step}: {error}; start a new run with lower learning "
+                f"rates"
+            ) from error
         finally:
             if log is not None:
                 log.close()
