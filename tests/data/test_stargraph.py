@@ -47,21 +47,35 @@ def test_graph_is_a_star_and_target_its_path(degree, length, nodes):
         assert len(path) == length + 1
 
 
-def test_known_order_finds_each_node_by_one_look_up():
-    """Backwards there is one edge to follow; forwards the first step has `degree` of them."""
-    task = StarGraph(degree=3, length=4, train=100)
+def test_known_orders_find_each_node_by_one_look_up():
+    """From nodes written before, and from both ends, which stand in the source.
+
+    Backwards there is one edge to follow; forwards the first step has `degree` of them. The known
+    orders are exactly those that always follow an edge backwards, by enumeration.
+    """
+    task = StarGraph(degree=3, length=4, train=20)
     for example in task.split("train"):
         edges, start, goal = read(example)
-        [order] = task.known_orders(example)
-        written = [example.target.split()[i] for i in order]
-        assert written[0] == goal
-        for after, node in itertools.pairwise(written):
-            assert [parent for parent, child in edges if child == after] == [node]
+        path = example.target.split()
+
+        def is_found(order, path=path, edges=edges, start=start, goal=goal):
+            known = {start, goal}
+            for node in (path[i] for i in order):
+                children = {child for parent, child in edges if parent == node}
+                if node not in known and not children & known:
+                    return False
+                known.add(node)
+            return True
+
+        best = {order for order in itertools.permutations(range(len(path))) if is_found(order)}
+        orders = task.known_orders(example)
+        assert len(orders) == len(set(orders))
+        assert set(orders) == best
         assert sum(parent == start for parent, _ in edges) == 3
 
 
-def test_known_order_is_reversed_reading_order():
-    assert StarGraph().known_orders(Example("", "n1 n2 n3")) == ((2, 1, 0),)
+def test_the_first_known_order_is_reversed_reading_order():
+    assert StarGraph().known_orders(Example("", "n1 n2 n3"))[0] == (2, 1, 0)
 
 
 @pytest.mark.statistical

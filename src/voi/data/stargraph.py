@@ -21,11 +21,11 @@ class StarGraph:
     which is the end of one arm: `n4>n7 n4>n1 | n4 n1`. The target is the path from the
     centre to the goal, both included: `n4 n1`. Names are drawn anew for each example.
 
-    The known order starts with the goal and ends with the centre: each node is then the only one
-    with an edge to the node just written, which is one look-up. In reading order the first step
-    away from the centre has `degree` candidates, and only following an arm to its end tells which
-    is right. The centre and the goal stand in the source, so writing these two at another time
-    loses nothing; the reversed reading order is the one of these orders that is listed.
+    The known orders write the inner nodes from the goal to the centre: each is then the only one
+    with an edge to the node before it, which is one look-up. In reading order the first step away
+    from the centre has `degree` candidates, and only following an arm to its end tells which is
+    right. The centre and the goal stand in the source, so these two may be written at any time; the
+    reversed reading order is the first of the list.
 
     >>> task = StarGraph(degree=2, length=1, nodes=3, train=10, valid=1, test=1)
     >>> example = task.split("train")[0]
@@ -59,12 +59,15 @@ class StarGraph:
         return pick_split(self._splits, name)
 
     def known_orders(self, example: Example) -> tuple[tuple[int, ...], ...]:
-        """Return the order from the goal back to the centre.
+        """Return the orders of the inner nodes from the goal to the centre, the ends at any time.
 
         >>> StarGraph().known_orders(Example("n4>n7 n4>n1 | n4 n1", "n4 n1"))
-        ((1, 0),)
+        ((1, 0), (0, 1))
         """
-        return (tuple(reversed(range(len(example.target.split())))),)
+        goal = len(example.target.split()) - 1
+        inner = tuple(range(goal - 1, 0, -1))
+        with_goal = [(*inner[:k], goal, *inner[k:]) for k in range(goal)]
+        return tuple((*o[:k], 0, *o[k:]) for o in with_goal for k in range(goal, -1, -1))
 
     @property
     def _num_nodes(self) -> int:
