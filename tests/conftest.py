@@ -1,6 +1,7 @@
 """Shapes in signatures are checked while the tests run."""
 
 import os
+import signal
 
 import jaxtyping
 
@@ -15,6 +16,7 @@ from chance import NUM_SEEDS, shift_seeds  # noqa: E402
 hypothesis.settings.register_profile("voi", deadline=None)  # the machine may be busy
 hypothesis.settings.load_profile("voi")
 torch.set_num_threads(int(os.environ.get("VOI_TEST_THREADS", "1")))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
 
 def pytest_generate_tests(metafunc):
