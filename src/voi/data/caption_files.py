@@ -44,7 +44,7 @@ def read_captions(path: Path) -> list[Captioned]:
     if ending not in _READERS:
         raise DataError(f"{path} is no file of captions: expected one of {', '.join(_READERS)}")
     if not path.is_file():
-        raise DataError(f"no file {path}: give the path of a file of captions")
+        raise DataError(f"no file {path}: name a file of captions (docs/captions.md)")
     try:
         found = list(_READERS[ending](path))
     except _BAD as error:

@@ -144,6 +144,11 @@ def _size(error: urllib.error.HTTPError) -> int | None:
 
 
 def _interrupted(item: Download, done: int, total: int | None, reason: str) -> DataError:
+    if not done:
+        return DataError(
+            f"{item.name}: nothing came from {item.address} ({reason}): look at the network, then "
+            f"run the same command again"
+        )
     size = f"{done:,} of {total:,} bytes" if total is not None else f"{done:,} bytes"
     return DataError(
         f"{item.name} from {item.address} was interrupted after {size} ({reason}): run the same "
