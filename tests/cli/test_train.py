@@ -40,7 +40,7 @@ def test_resumes(monkeypatch, capsys):
 def test_presets_are_listed(monkeypatch, capsys, tmp_path):
     assert call(monkeypatch, "train", "--presets") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("django-small ") and "copied" in line for line in lines)
+    assert any(line.startswith("django-small ") and "two cores" in line for line in lines)
     assert not (tmp_path / "runs").exists()
 
 
