@@ -26,12 +26,12 @@ class Setting:
 TASKS: Mapping[str, Setting] = {
     "chain-6": Setting("chain", {"positions": 6}, 3500),
     "addition-3": Setting("addition", {"digits": 3}, 8000),
-    "stargraph-2": Setting("stargraph", {"degree": 2, "length": 5}, 2500),
+    "stargraph-2": Setting("stargraph", {"degree": 2, "length": 5}, 4000),
     "sorting": Setting("sorting", {}, 2000),
     "sudoku4": Setting("sudoku4", {}, 6000),
     "chain-10": Setting("chain", {"positions": 10}, 6000),
     "addition-5": Setting("addition", {"digits": 5}, 12000),
-    "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 3500),
+    "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 5000),
     "chain-13": Setting("chain", {"positions": 13}, 8000),
 }
 METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
