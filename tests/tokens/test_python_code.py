@@ -1,7 +1,7 @@
 import ast
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from voi.tokens.python_code import DEDENT, INDENT, LINE_END, PythonCode
@@ -42,7 +42,7 @@ def test_what_is_no_python_is_words(text):
 
 
 @given(st.lists(st.sampled_from(["a", "(", ")", "'x y'", "=", "1.5", ":", "\n", "  ", "# c", "$"])))
-@settings(deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(deadline=None)
 def test_tokens_of_python_stay_the_same(parts):
     text = " ".join(parts)
     tokens = CODE.target_tokens(text)

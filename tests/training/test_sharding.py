@@ -87,11 +87,9 @@ def test_all_phases_give_the_same_losses_and_norms(finished):
     alone, divided = losses(finished / "alone"), losses(finished / "divided")
     assert len(alone) == 20
     assert divided == pytest.approx(alone, abs=1e-5)
-    # Adam itself forgives a wrong scale. Where two embeddings are still the same, the gradient of
-    # their alignment is rounding alone, which Adam makes into whole steps of the generator.
-    for norm, within in (("decoder_norm", 1e-3), ("order_norm", 0.05)):
+    for norm in ("decoder_norm", "order_norm"):  # Adam itself forgives a wrong scale
         norms = [logged(finished / name, "train", norm) for name in ("alone", "divided")]
-        assert norms[1] == pytest.approx(norms[0], rel=within, abs=1e-6), norm
+        assert norms[1] == pytest.approx(norms[0], rel=1e-3, abs=1e-6), norm
 
 
 def test_checkpoints_are_the_ordinary_ones(finished):
@@ -101,7 +99,7 @@ def test_checkpoints_are_the_ordinary_ones(finished):
         assert {k: x.shape for k, x in found.items()} == {k: x.shape for k, x in expected.items()}
     ours, theirs = (load_file(folder / "networks.safetensors") for folder in (ours, theirs))
     differences = torch.cat([(ours[name] - x).abs().flatten() for name, x in theirs.items()])
-    assert differences.mean() < 1e-4  # Adam makes much of gradients that are zero but for rounding
+    assert differences.mean() < 1e-5  # Adam makes much of gradients that are zero but for rounding
     model = voi.load(finished / "divided")
     assert len(model.generate(["a b c"])) == 1
 

@@ -133,9 +133,16 @@ class OrderGenerator(nn.Module):
         return x * is_seen.unsqueeze(-1)
 
     def alignment(self, decoder: InsertionDecoder) -> Float[Tensor, ""]:
-        """Return 1 - cosine between the two embeddings of a token, averaged over the vocabulary."""
-        theirs = decoder.embedding.weight.detach()
-        return 1 - nn.functional.cosine_similarity(self.embedding.weight, theirs, dim=-1).mean()
+        """Return 1 - cosine between the two embeddings of a token, averaged over the vocabulary.
+
+        As half the squared distance of their directions: exactly zero, with its gradient, where
+        they are the same. A cosine has a gradient of rounding there, and Adam follows any.
+        """
+        ours, theirs = (
+            nn.functional.normalize(x, dim=-1)
+            for x in (self.embedding.weight, decoder.embedding.weight.detach())
+        )
+        return (ours - theirs).square().sum(-1).mean() / 2
 
 
 class ScoreHead(nn.Module):
