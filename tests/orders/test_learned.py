@@ -188,6 +188,15 @@ def test_alignment():
     assert abs(generator.alignment(decoder).item()) < 1e-6
 
 
+def test_alignment_of_copies_has_no_gradient_at_all():
+    """Adam would make whole steps of what is only rounding."""
+    decoder, generator = tiny_decoder(), tiny_generator()
+    with torch.no_grad():
+        generator.embedding.weight.copy_(decoder.embedding.weight)
+    generator.alignment(decoder).backward()
+    assert not generator.embedding.weight.grad.any()
+
+
 def test_built_by_name():
     made = make_orders(
         "voi", OrderConfig(width=8, heads=2), torch.zeros(9, dtype=torch.long), tiny_decoder(), 3

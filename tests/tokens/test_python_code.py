@@ -41,10 +41,13 @@ def test_what_is_no_python_is_words(text):
     assert CODE.target_tokens(text) == text.split()
 
 
-@given(st.lists(st.sampled_from(["a", "(", ")", "'x y'", "=", "1.5", ":", "\n", "  ", "# c", "$"])))
+PIECES = ["a", "( a )", "'x y'", "a = 1.5", "if a :", "  a", "# c", "(", "$"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=4), st.sampled_from(["\n", " ", " + "]))
 @settings(deadline=None)
-def test_tokens_of_python_stay_the_same(parts):
-    text = " ".join(parts)
+def test_tokens_of_python_stay_the_same(parts, between):
+    text = between.join(parts)
     tokens = CODE.target_tokens(text)
     assume(tokens != text.split())  # where they differ, Python made them
     assert CODE.target_tokens(CODE.text(tokens)) == tokens
