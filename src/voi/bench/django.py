@@ -30,6 +30,12 @@ METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
         "order.law=gumbel-matching",
         "order.token_dropout=0.3",
     ),
+    "voi-high-entropy": (  # orders stay free until the decoder can write in any of them
+        "order.kind=voi",
+        "order.law=gumbel-matching",
+        "training.phases.0.entropy_weight=4.0",
+        "training.phases.1.entropy_weight=4.0",
+    ),
 }
 QUICK_METHODS = "l2r,voi-gumbel-matching"
 
