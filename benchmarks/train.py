@@ -136,6 +136,7 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[8, 16, 32, 64])
     parser.add_argument("--batches", type=int, nargs="+", default=[8, 32])
     parser.add_argument("--orders", type=int, nargs="+", default=[1, 2, 4, 10])
+    parser.add_argument("--turns", type=int, help="default 7; width 512 or --quick: 3")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of the peer
     torch.set_num_threads(arguments.threads)
@@ -146,7 +147,7 @@ def main() -> None:
         for count in [32] if arguments.quick else arguments.batches:
             rows = []
             for n in [16] if arguments.quick else arguments.lengths:
-                repetitions = 3 if arguments.quick or width > 128 else 7
+                repetitions = arguments.turns or (3 if arguments.quick or width > 128 else 7)
                 chosen = [4] if arguments.quick else arguments.orders
                 rows += table(width, count, n, chosen, repetitions)
             print_table(f"A training step, width {width}, batch {count}", header, rows)
