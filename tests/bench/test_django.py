@@ -136,8 +136,10 @@ def test_a_cell_goes_on_where_it_stopped_and_is_then_read(data, tmp_path, monkey
 
 def test_likelihoods_of_a_part_are_those_of_its_targets():
     found = PerToken("elbo", "", (-1.0, -2.0, -4.0), (1, 2, 4))
-    part = django_cell._likelihoods(found, [0, 2, 5])
+    part = django_cell._likelihoods(found, [0, 2, 5], 3)
     assert (part.values, part.num_tokens, part.value) == ((-1.0, -4.0), (1, 4), -1.0)
+    short = django_cell._likelihoods(found, [0, 2, 5], 2)  # one target has three tokens and END
+    assert (short.values, short.num_tokens) == ((-1.0,), (1,))
 
 
 def test_every_order_is_compared_with_left_to_right(measured, data):

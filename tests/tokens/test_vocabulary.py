@@ -29,21 +29,21 @@ def test_a_stored_vocabulary_is_the_same(sources, targets, num_copies):
     assert Vocabulary.from_table(json.loads(json.dumps(vocabulary.to_table()))) == vocabulary
 
 
-@given(counters, counters, st.integers(1, 6), st.integers(0, 8))
+@given(counters, counters, st.sets(words), st.integers(0, 8))
 @settings(deadline=None)
-def test_order_and_limits(sources, targets, min_count, max_size):
-    vocabulary = Vocabulary.build(sources, targets, min_count, max_size)
+def test_order_and_limits(sources, targets, left_out, max_size):
+    vocabulary = Vocabulary.build(sources, targets, left_out, max_size)
     joint = Counter(sources) + Counter(targets)
     kept = vocabulary.words[4:]
     ranked = sorted(joint, key=lambda word: (-joint[word], word))
-    expected = [word for word in ranked if joint[word] >= min_count]
+    expected = [word for word in ranked if word not in left_out]
     assert list(kept) == (expected[:max_size] if max_size else expected)
 
 
-@given(counters, counters, st.integers(1, 6))
+@given(counters, counters, st.sets(words))
 @settings(deadline=None)
-def test_counts_are_those_of_the_targets(sources, targets, min_count):
-    vocabulary = Vocabulary.build(sources, targets, min_count)
+def test_counts_are_those_of_the_targets(sources, targets, left_out):
+    vocabulary = Vocabulary.build(sources, targets, left_out)
     by_id = Counter()
     for word, count in targets.items():
         by_id[vocabulary.ids([word])[0]] += count

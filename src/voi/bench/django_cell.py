@@ -17,6 +17,7 @@ from voi.bench.order_cell import trainer_of
 from voi.bench.stopwatch import Stopwatch
 from voi.config import Experiment
 from voi.data.tasks import make_task
+from voi.distributions import Uniform
 from voi.errors import CheckpointError
 from voi.evaluation import Settings, System, default_metrics, evaluate, score_outputs
 from voi.evaluation.likelihoods import PerToken
@@ -45,11 +46,12 @@ def measure(
         raise KeyboardInterrupt
     seconds = watch.seconds
     model = last_model(run)
-    systems = by_seen(tested(model, run, run.name, test), is_seen)
+    systems = by_seen(tested(model, run, run.name, test), is_seen, longest(model))
     return {
         "scores": {name: _scores(system) for name, system in systems.items()},
         "log_prob": {name: _log_probs(system) for name, system in systems.items()},
         "num_examples": {name: len(_rows(system)) for name, system in systems.items()},
+        "num_bounded": {name: _num_bounded(system) for name, system in systems.items()},
         **order_values(model, test),
         "written": _written(_folder(model, run, test) / HYPOTHESES),
         "steps": trainer.total,
@@ -75,17 +77,24 @@ def tested(model: Model, run: Path, name: str, test: Settings) -> System:
     return evaluate(model, name, _folder(model, run, test), test)
 
 
-def by_seen(system: System, is_seen: Sequence[bool]) -> dict[str, System]:
+def longest(model: Model) -> int:
+    """Return the most tokens of a target that was trained on."""
+    return model.experiment.data.max_target_length
+
+
+def by_seen(system: System, is_seen: Sequence[bool], longest: int) -> dict[str, System]:
     """Return a system on all test pairs, on those that stand in train as well, and on the others.
 
-    A part without any pair is left out.
+    A part without any pair is left out. Likelihoods are of targets no longer than `longest`: three
+    test targets of 148 to 527 tokens, which no model was trained for, would outweigh the others.
     """
     numbers = range(len(_rows(system)))
     parts = {
+        "all": list(numbers),
         "seen": [i for i in numbers if is_seen[i]],
         "unseen": [i for i in numbers if not is_seen[i]],
     }
-    return {"all": system, **{name: _part(system, rows) for name, rows in parts.items() if rows}}
+    return {name: _part(system, rows, longest) for name, rows in parts.items() if rows}
 
 
 def _rows(system: System) -> Sequence[str]:
@@ -93,7 +102,7 @@ def _rows(system: System) -> Sequence[str]:
     return system.outputs.hypotheses
 
 
-def _part(system: System, rows: Sequence[int]) -> System:
+def _part(system: System, rows: Sequence[int], longest: int) -> System:
     outputs = system.outputs
     assert outputs is not None
     chosen: dict[str, Any] = {
@@ -103,12 +112,14 @@ def _part(system: System, rows: Sequence[int]) -> System:
     part = dataclasses.replace(outputs, **chosen)
     scores = score_outputs(part, default_metrics(part))
     found = [one for one in system.likelihoods if one.name in _LIKELIHOODS]
-    return System(system.name, part, scores, tuple(_likelihoods(one, rows) for one in found))
+    return System(
+        system.name, part, scores, tuple(_likelihoods(one, rows, longest) for one in found)
+    )
 
 
-def _likelihoods(found: PerToken, rows: Sequence[int]) -> PerToken:
-    """Return the likelihoods of some targets, as far as they were computed."""
-    known = [i for i in rows if i < len(found.values)]
+def _likelihoods(found: PerToken, rows: Sequence[int], longest: int) -> PerToken:
+    """Return the likelihoods of some targets, as far as they were computed; END is no token."""
+    known = [i for i in rows if i < len(found.values) and found.num_tokens[i] <= longest + 1]
     values = tuple(found.values[i] for i in known)
     tokens = tuple(found.num_tokens[i] for i in known)
     return dataclasses.replace(found, values=values, num_tokens=tokens, standard_error=None)
@@ -116,6 +127,10 @@ def _likelihoods(found: PerToken, rows: Sequence[int]) -> PerToken:
 
 def _scores(system: System) -> dict[str, float | None]:
     return {score.name: score.value for score in system.scores}
+
+
+def _num_bounded(system: System) -> int:
+    return max((len(one.values) for one in system.likelihoods), default=0)
 
 
 def _log_probs(system: System) -> dict[str, float | None]:
@@ -126,26 +141,31 @@ def _log_probs(system: System) -> dict[str, float | None]:
 def order_values(model: Model, test: Settings) -> dict[str, Any]:
     """Return the parts of the ELBO per token, and how near q(z | x, y) is to two fixed orders.
 
-    The targets are those whose likelihood is bounded.
+    The targets are those whose likelihood is bounded. A uniform law has no likeliest order.
     """
     data, networks = model.experiment.data, model.networks
     examples = make_task(data.task, data.options).split(test.split)
     limits = test.limit, test.likelihood_limit, len(examples)
     examples = runs.first(examples, min(limit for limit in limits if limit))
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
+    chosen = np.flatnonzero(corpus.targets.lengths <= longest(model))
     counts = torch.tensor(model.codec.vocabulary.counts)
     common = make_orders("common", model.experiment.order, counts, networks.decoder)
     parts, found = [], _Distances()
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, 64, 2048):
-            batch = collate(corpus, rows)
+        lengths = corpus.targets.lengths[chosen], corpus.source_lengths[chosen]
+        for rows in make_batches(*lengths, 64, 2048):
+            batch = collate(corpus, chosen[rows])
             source = networks.decoder.encode(batch)
             q = networks.orders(batch, source)
             orders = q.sample(torch.Size([SAMPLES]))
             terms = networks.decoder.step_log_probs(batch, orders, source)
             parts.append(elbo(q, orders, terms, batch.lengths))
-            found.add(orders, q.mode, common(batch).mode, batch.lengths)
+            fixed = {"l2r": torch.arange(orders.shape[-1]), "common": common(batch).mode}
+            found.add("sampled", orders, fixed, batch.lengths)
+            if not isinstance(q, Uniform):
+                found.add("mode", q.mode, fixed, batch.lengths)
     return {"parts": sum(parts[1:], parts[0]).per_token, "orders": found.means()}
 
 
@@ -157,18 +177,16 @@ class _Distances:
 
     def add(
         self,
-        sampled: Int[Tensor, "K batch n"],
-        mode: Int[Tensor, "batch n"],
-        common: Int[Tensor, "batch n"],
+        kind: str,
+        orders: Int[Tensor, "*K batch n"],
+        fixed: Mapping[str, Tensor],
         lengths: Int[Tensor, " batch"],
     ) -> None:
-        reading = torch.arange(mode.shape[1])
-        for kind, orders in (("sampled", sampled), ("mode", mode)):
-            sizes = lengths.expand(orders.shape[:-1])
-            for name, fixed in (("l2r", reading), ("common", common)):
-                for metric, distance in _METRICS.items():
-                    values = np.asarray(distance(orders, fixed, sizes)).ravel().tolist()
-                    self.values.setdefault(f"{kind} {name} {metric}", []).extend(values)
+        sizes = lengths.expand(orders.shape[:-1])
+        for name, reference in fixed.items():
+            for metric, distance in _METRICS.items():
+                values = np.asarray(distance(orders, reference, sizes)).ravel().tolist()
+                self.values.setdefault(f"{kind} {name} {metric}", []).extend(values)
 
     def means(self) -> dict[str, float]:
         return {name: float(np.mean(values)) for name, values in self.values.items()}

@@ -11,7 +11,7 @@ from voi.atomic import write_text
 from voi.bench.cells import Result, Rows, markdown, seeds, spread
 from voi.bench.curves import seed_curve
 from voi.bench.django import BASELINE, METHODS, run_folder
-from voi.bench.django_cell import by_seen, last_model, tested
+from voi.bench.django_cell import by_seen, last_model, longest, tested
 from voi.evaluation import Settings, Table, side_by_side
 
 SCORES = {
@@ -22,7 +22,7 @@ SCORES = {
 }
 COMPARED = {**SCORES, "log_p_bound": "log p per token"}
 PARTS = {"all": "All test pairs", "unseen": "Not in train", "seen": "In train as well"}
-_ELBO = {"elbo": "ELBO", "tokens": "tokens", "slots": "slots", "entropy": "entropy of q"}
+_ELBO = {"tokens": "tokens", "slots": "slots", "entropy": "entropy of q"}
 _ORDERS = {"sampled": "q", "mode": "its mode"}
 _CURVES = {"accuracy": "share of validation targets written right", "elbo": "ELBO per token"}
 
@@ -61,12 +61,18 @@ def score_rows(cells: Mapping[str, list[Result]], part: str) -> Rows:
 
 
 def likelihood_rows(cells: Mapping[str, list[Result]]) -> Rows:
-    """Return the bound and the ELBO with its parts: tokens and slots apart."""
-    table = [["order", "log p, bound", *_ELBO.values()]]
+    """Return both lower bounds, and what an ELBO is made of: tokens and slots apart.
+
+    Gumbel-Matching's entropy is the Bethe approximation, its ELBO a true lower bound.
+    """
+    table = [["order", "log p, bound", "ELBO", *_ELBO.values()]]
     for method, found in cells.items():
-        bound = _spread([r["log_prob"]["all"].get("log_p_bound") for r in found], 3)
+        bounds = [
+            _spread([r["log_prob"]["all"].get(name) for r in found], 3)
+            for name in ("log_p_bound", "elbo")
+        ]
         parts = [_spread([r["parts"][name] for r in found], 3) for name in _ELBO]
-        table.append([method, bound, *parts])
+        table.append([method, *bounds, *parts])
     return table
 
 
@@ -81,7 +87,7 @@ def order_rows(cells: Mapping[str, list[Result]]) -> Rows:
     written = {f"l2r {metric}": f"{metric} of what is written to l2r" for metric in ("nld", "tau")}
     table = [["order", *names.values(), *written.values()]]
     for method, found in cells.items():
-        values = [_spread([r["orders"][name] for r in found], 3) for name in names]
+        values = [_spread([r["orders"].get(name) for r in found], 3) for name in names]
         values += [_spread([r["written"][name] for r in found], 3) for name in written]
         table.append([method, *values])
     return table
@@ -114,9 +120,10 @@ def compared(
         if BASELINE in methods and len(methods) > 1:
             methods.sort(key=lambda method: method != BASELINE)  # the first is compared with
             paths = {method: run_folder(folder, method, seed) for method in methods}
+            models = {method: last_model(path) for method, path in paths.items()}
             systems = [
-                by_seen(tested(last_model(path), path, method, test), is_seen)
-                for method, path in paths.items()
+                by_seen(tested(model, paths[method], method, test), is_seen, longest(model))
+                for method, model in models.items()
             ]
             for part in systems[0]:
                 table = side_by_side([system[part] for system in systems])
@@ -158,10 +165,14 @@ def _difference(found: Mapping[str, Any] | None) -> str:
 
 def about(results: Sequence[Result]) -> str:
     """Return what the tables are of, in one sentence."""
-    count, steps = results[0]["num_examples"]["all"], results[0]["steps"]
+    first = results[0]
+    count, bounded = first["num_examples"]["all"], first["num_bounded"]["all"]
+    tried = first["settings"]["test"]["likelihood_limit"]
+    limit = first["settings"]["experiment"]["data"]["max_target_length"]
     return (
-        f"Django, {count} test pairs, weights of the last of {steps:,} updates, mean (and range) "
-        f"of seeds {seeds(results)}."
+        f"Django, {count} test pairs, weights of the last of {first['steps']:,} updates, mean (and "
+        f"range) of seeds {seeds(results)}. log p and distances of orders: the {bounded} of the "
+        f"first {tried} targets with at most {limit} tokens."
     )
 
 

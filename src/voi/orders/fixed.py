@@ -54,7 +54,7 @@ class RightToLeft(LeftToRight):
 class ByFrequency(SortedOrder):
     """Common words first or rare words first, by their counts in the training targets.
 
-    Unknown words count as never seen.
+    Unknown words, copied or not, count as never seen.
     """
 
     counts: Tensor

@@ -118,28 +118,35 @@ def build_codec(settings: Mapping[str, Any], examples: Iterable[Example]) -> Cod
     if config.kind == "bpe":
         return _subword_codec(config, examples)
     tokenizer = make_pretokenizer(config)
-    words = _CountedWords(tokenizer, examples)
+    words = _CountedWords(tokenizer, examples, with_examples=config.min_count > 1)
     for _ in words:
         pass
+    rare = {word for word, count in words.examples.items() if count < config.min_count}
     num_copies = config.num_copies if config.copy else 0
-    vocabulary = Vocabulary.build(
-        words.sources, words.targets, config.min_count, config.max_size, num_copies
-    )
-    codec = Codec(config, tokenizer, vocabulary)
-    return _with_counted_copies(codec, examples) if config.copy else codec
+    vocabulary = Vocabulary.build(words.sources, words.targets, rare, config.max_size, num_copies)
+    return Codec(config, tokenizer, vocabulary)
 
 
 class _CountedWords:
-    """The words of each text, counted while they are read, so that one reading is enough."""
+    """The words of each text, counted while they are read, so that one reading is enough.
 
-    def __init__(self, tokenizer: Tokenizer, examples: Iterable[Example]) -> None:
+    A word that can be copied stands on both sides of an example: only the number of examples tells
+    whether it is rare, not how often it occurs.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, examples: Iterable[Example], with_examples: bool = False
+    ) -> None:
         self.sources: Counter[str] = Counter()
         self.targets: Counter[str] = Counter()
+        self.examples: Counter[str] = Counter()  # in which a word stands, if asked for
         self._tokenizer = tokenizer
-        self._examples = examples
+        self._read = examples
+        self._with_examples = with_examples
 
     def __iter__(self) -> Iterator[list[str]]:
-        for example in self._examples:
+        for example in self._read:
+            source: list[str] = []
             if isinstance(example.source, str):
                 source = self._tokenizer.source_tokens(example.source)
                 self.sources.update(source)
@@ -147,6 +154,8 @@ class _CountedWords:
             target = self._tokenizer.target_tokens(example.target)
             self.targets.update(target)
             yield target
+            if self._with_examples:
+                self.examples.update({*source, *target})
 
 
 def _subword_codec(config: TokensConfig, examples: Iterable[Example]) -> Codec:
@@ -155,13 +164,4 @@ def _subword_codec(config: TokensConfig, examples: Iterable[Example]) -> Codec:
     tokenizer = learn_subwords(pretokenizer, words, config.size, config.min_count)
     sources, targets = (piece_counts(tokenizer, side) for side in (words.sources, words.targets))
     sources.update(dict.fromkeys(tokenizer.pieces, 0))  # unseen pieces may be met later
-    return Codec(config, tokenizer, Vocabulary.build(sources, targets, min_count=0))
-
-
-def _with_counted_copies(codec: Codec, examples: Iterable[Example]) -> Codec:
-    """Return the codec with the counts of target ids as they are after copying."""
-    counts: Counter[int] = Counter()
-    for example in examples:
-        counts.update(codec.encode(example).target)
-    vocabulary = codec.vocabulary.with_counts([counts[i] for i in range(len(codec.vocabulary))])
-    return Codec(codec.config, codec.tokenizer, vocabulary)
+    return Codec(config, tokenizer, Vocabulary.build(sources, targets))

@@ -19,7 +19,7 @@ class TokensConfig:
     target_language: str = "en"  # for moses
     lowercase: bool = False  # both sides
     strip_diacritics: bool = False  # of the source: Romanian ș -> s
-    min_count: int = 1  # words seen less often are unknown; bpe: such pairs are not merged
+    min_count: int = 1  # words of fewer examples are unknown; bpe: rarer pairs are not merged
     max_size: int = 0  # kind words: words in the vocabulary; 0: all
     size: int = 32000  # kind bpe: pieces in the vocabulary
     copy: bool = False  # kind words: unknown target words are copied from the source

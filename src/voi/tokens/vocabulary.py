@@ -1,7 +1,7 @@
 """Words and their numbers, the same ones for source and target."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,23 +45,23 @@ class Vocabulary:
         cls,
         source_counts: Mapping[str, int],
         target_counts: Mapping[str, int],
-        min_count: int = 1,
+        left_out: Container[str] = frozenset(),
         max_size: int = 0,
         num_copies: int = 0,
     ) -> "Vocabulary":
-        """Return the words seen at least `min_count` times on both sides together.
+        """Return the words of both sides together, but for those to be left out.
 
         Frequent words come first, equally frequent ones alphabetically. `max_size` bounds their
         number (0: no bound); specials and reserved tokens do not count. What target words that
-        were left out would have counted is counted for UNK.
+        were left out would have counted is counted for UNK, also where they are copied.
 
-        >>> Vocabulary.build({"a": 1, "b": 2}, {"c": 2, "a": 3}, min_count=2).words[4:]
-        ('a', 'b', 'c')
+        >>> Vocabulary.build({"a": 1, "b": 2}, {"c": 2, "a": 3}, left_out={"c"}).words[4:]
+        ('a', 'b')
         """
         joint = Counter(source_counts)
         joint.update(target_counts)
-        frequent = (word for word, count in joint.items() if count >= min_count)
-        words = sorted(frequent, key=lambda word: (-joint[word], word))[: max_size or None]
+        kept = (word for word in joint if word not in left_out)
+        words = sorted(kept, key=lambda word: (-joint[word], word))[: max_size or None]
         counts = [target_counts.get(word, 0) for word in words]
         reserved = [0] * (len(SPECIALS) + num_copies)
         reserved[UNK] = sum(target_counts.values()) - sum(counts)
