@@ -4,12 +4,14 @@ import dataclasses
 import doctest
 import inspect
 import re
+import shlex
 import tomllib
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from small_runs import call
 from voi import config
 from voi.data import Example
 from voi.data.files import FileTask
@@ -201,6 +203,22 @@ def test_every_feature_of_the_authors_program_has_a_row():
     (presets,) = [row for number, row in rows if number == "19"]
     for name in re.findall(r"`([\w-]+)`", presets):
         assert name.startswith("-") or config.load_table(name)
+
+
+def test_the_command_of_iwslt_can_be_run(monkeypatch, capsys, tmp_path):
+    """On invented sentences, one of them over the limits of the preset."""
+    pytest.importorskip("sacremoses")
+    pytest.importorskip("tokenizers")
+    block = re.search(r"```bash\nvoi (.+)\n```", _section(ROOT / "docs" / "features.md", "IWSLT"))
+    assert block is not None
+    monkeypatch.chdir(tmp_path)
+    lines = [f"das Haus {i} ist klein .\tthe house {i} is small ." for i in range(30)]
+    for split in ("train", "dev", "test"):
+        pairs = [line.split("\t") for line in lines] + [["sehr " * 300 + "lang", "very long"]]
+        for language, side in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
+            (tmp_path / f"{split}.{language}").write_text("\n".join(side) + "\n")
+    assert call(monkeypatch, *shlex.split(block[1]), "--dry-run") == 0
+    assert "train: 30 of 31 examples used" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", PAGES, ids=_name)
