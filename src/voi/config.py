@@ -11,16 +11,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from voi.errors import ConfigError
-from voi.tables import as_table, from_table, parse_value, unknown_name
+from voi.tables import (
+    as_table,
+    copied,
+    from_table,
+    merged,
+    parse_value,
+    require,
+    require_least,
+    unknown_name,
+)
 
+KINDS = ("voi", "l2r", "r2l", "common", "rare", "random", "tree", "sao")
 LAWS = ("gumbel-matching", "plackett-luce", "matrix-plackett-luce", "early-late")
 GUMBEL_LAWS = ("gumbel-matching", "plackett-luce")  # their entropy has a bound by Gumbel noise
 Positions = Literal["sinusoid", "sinusoid+attention", "relative", "xl"]
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ConfigError(message)
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,7 @@ class DataConfig:
     cache: str = ""  # a folder for the arrays of a run, mapped from there; empty: in memory
 
     def __post_init__(self) -> None:
-        for name in ("max_source_length", "max_target_length"):
-            value = getattr(self, name)
-            _require(value >= 1, f"data.{name} must be positive, got {value}")
+        require_least(self, "data.", max_source_length=1, max_target_length=1)
 
 
 @dataclass(frozen=True)
@@ -55,24 +58,20 @@ class DecoderConfig:
     count_steps: bool = True  # tokens know at which step they were written; the paper's do not
 
     def __post_init__(self) -> None:
-        _require(
+        require(
             self.heads >= 1 and self.width % (2 * self.heads) == 0,
             f"decoder.width must be a multiple of twice decoder.heads, "
             f"got {self.width} and {self.heads}",
         )
-        _require(
-            self.layers >= 1 and self.source_layers >= 0,
-            f"decoder.layers must be at least 1 and decoder.source_layers at least 0, "
-            f"got {self.layers} and {self.source_layers}",
-        )
-        _require(0 <= self.dropout < 1, f"decoder.dropout must be in [0, 1), got {self.dropout}")
+        require_least(self, "decoder.", hidden=1, layers=1, source_layers=0)
+        require(0 <= self.dropout < 1, f"decoder.dropout must be in [0, 1), got {self.dropout}")
 
 
 @dataclass(frozen=True)
 class OrderConfig:
     """The order in which targets are written: learned, or one of the baselines."""
 
-    kind: str = "voi"  # voi, l2r, r2l, common, rare, random, tree, sao, or module:function
+    kind: str = "voi"  # one of KINDS, or module:function
     law: str = "gumbel-matching"  # one of LAWS, or module:Class
     sampler: Literal["assignment", "sinkhorn"] = "assignment"  # sinkhorn: as in the paper
     positions: Positions = "xl"  # how the generator knows where a token stands
@@ -89,18 +88,19 @@ class OrderConfig:
     token_dropout: float = 0.0  # share of target tokens the generator does not see in training
 
     def __post_init__(self) -> None:
-        _require(
+        require(
             self.heads >= 1 and self.width % (2 * self.heads) == 0,
             f"order.width must be a multiple of twice order.heads, "
             f"got {self.width} and {self.heads}",
         )
-        _require(self.layers >= 1, f"order.layers must be at least 1, got {self.layers}")
+        require_least(self, "order.", hidden=1, layers=1, source_layers=0, beam=1)
+        if self.kind not in KINDS and ":" not in self.kind:
+            raise unknown_name("order", self.kind, [*KINDS, "module:function"])
         if self.law not in LAWS and ":" not in self.law:
             raise unknown_name("order.law", self.law, [*LAWS, "module:Class"])
-        _require(self.beam >= 1, f"order.beam must be at least 1, got {self.beam}")
         for name in ("dropout", "token_dropout"):
             value = getattr(self, name)
-            _require(0 <= value < 1, f"order.{name} must be in [0, 1), got {value}")
+            require(0 <= value < 1, f"order.{name} must be in [0, 1), got {value}")
 
     @property
     def is_learned(self) -> bool:
@@ -112,7 +112,7 @@ class Phase:
     """One stretch of training. A preset gives defaults in [training], phases override them."""
 
     name: str = "main"
-    steps: int = 0  # decoder updates; 0: counted in epochs
+    steps: int = 0  # updates; 0: counted in epochs
     epochs: float = 0.0
     order: str = ""  # another order than order.kind for this phase: "random" is the warm start
     share: bool = False  # generator uses the decoder's source encoder and token embedding
@@ -134,19 +134,24 @@ class Phase:
 
     def __post_init__(self) -> None:
         where = f"phase {self.name!r}"
-        _require(
+        require(
             (self.steps > 0) != (self.epochs > 0),
             f"{where} needs either steps or epochs, got steps={self.steps} epochs={self.epochs:g}",
         )
-        for name in ("batch_size", "accumulate", "num_orders"):
-            value = getattr(self, name)
-            _require(value >= 1, f"{where}: {name} must be positive, got {value}")
+        require_least(self, f"{where}: ", batch_size=1, accumulate=1, num_orders=1, max_tokens=0)
+        require_least(self, f"{where}: ", decoder_rate=0, order_rate=0, warmup=0, align=0)
+        if self.order and self.order not in KINDS and ":" not in self.order:
+            raise unknown_name("order", self.order, [*KINDS, "module:function"])
+        require(
+            min(self.alternate) >= 0,
+            f"{where}: alternate must not be negative, got {list(self.alternate)}",
+        )
         for name in ("entropy_hold", "decay_hold"):
             value = getattr(self, name)
-            _require(
+            require(
                 0 <= value <= 1, f"{where}: {name} is a share of the phase in [0, 1], got {value}"
             )
-        _require(
+        require(
             self.entropy_final < 0 or self.entropy_weight > 0,
             f"{where}: entropy_weight must be positive to be annealed, got {self.entropy_weight}",
         )
@@ -166,14 +171,15 @@ class ObjectiveConfig:
     ppo_clip: float = 0.1
 
     def __post_init__(self) -> None:
-        _require(
+        require(
             0 <= self.label_smoothing < 1,
             f"objective.label_smoothing must be in [0, 1), got {self.label_smoothing}",
         )
-        _require(
+        require(
             self.standardize_floor > 0,
             f"objective.standardize_floor must be positive, got {self.standardize_floor}",
         )
+        require_least(self, "objective.", ppo_steps=1, ppo_clip=0)
 
 
 @dataclass(frozen=True)
@@ -197,6 +203,10 @@ class TrainingConfig:
     keep_every: int = 0  # steps whose checkpoints are kept for good; 0: the last and the best only
     valid_examples: int = 256  # examples used for validation while training
 
+    def __post_init__(self) -> None:
+        require_least(self, "training.", seed=0, clip=0, log_every=1, validate_every=1)
+        require_least(self, "training.", checkpoint_every=1, keep_every=0, valid_examples=1)
+
 
 @dataclass(frozen=True)
 class SearchConfig:
@@ -205,6 +215,9 @@ class SearchConfig:
     beam: int = 1
     length_penalty: float = 0.0
     max_length: int = 0  # tokens; 0: the longest training target
+
+    def __post_init__(self) -> None:
+        require_least(self, "search.", beam=1, max_length=0)
 
 
 @dataclass(frozen=True)
@@ -220,29 +233,30 @@ class Experiment:
 
     def __post_init__(self) -> None:
         for phase in self.training.phases:
-            _require(
+            require(
                 phase.order != "voi" or self.order.is_learned,
                 f"phase {phase.name!r} has order voi, the experiment {self.order.kind!r}: only the "
                 f"experiment's own order is learned; set order.kind = voi",
             )
             is_own = phase.order in ("", self.order.kind)
             learns = is_own and self.order.is_learned and not phase.freeze_orders
-            _require(
+            require(
                 phase.num_orders >= 2 or not learns,
                 f"training.num_orders must be at least 2 for a learned order, got "
                 f"{phase.num_orders} in phase {phase.name!r}: the baseline is the mean over "
                 f"sampled orders",
             )
-        _require(
-            self.decoder.head == "insertion" or self.order.kind == "l2r",
-            f'decoder.head = "sequential" writes left to right only: set order.kind = "l2r" '
-            f'(got "{self.order.kind}") or decoder.head = "insertion"',
+        orders = {self.order.kind, *(phase.order or "l2r" for phase in self.training.phases)}
+        require(
+            self.decoder.head == "insertion" or orders == {"l2r"},
+            f'decoder.head = "sequential" writes left to right only: set order.kind = "l2r" in '
+            f'all phases (got {", ".join(sorted(orders))}) or decoder.head = "insertion"',
         )
-        _require(
+        require(
             not self.order.tags or bool(self.data.tokens.get("tags")),
             "order.tags needs a tagger: set data.tokens.tags = hanta, or module:function",
         )
-        _require(
+        require(
             self.objective.entropy == "score" or self.order.law in GUMBEL_LAWS,
             'objective.entropy = "gumbel" is the entropy of scores with Gumbel noise: '
             'set order.law = "gumbel-matching" or "plackett-luce", or objective.entropy = "score"',
@@ -284,7 +298,7 @@ def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any
     A phase field set as `training.num_orders=8` holds in every phase, also in those that name
     another value; `training.phases.0.num_orders=8` sets it in one.
     """
-    result = _copy(table)
+    result = copied(table)
     for setting in settings:
         key, separator, text = setting.partition("=")
         if not separator or not key:
@@ -297,12 +311,6 @@ def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any
             result.setdefault("training", {}).setdefault("phases", [{}])
         _assign(result, path, value, key)
     return result
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def _drop_everywhere(training: dict[str, Any], name: str) -> None:
@@ -330,7 +338,7 @@ def with_pretraining(table: Mapping[str, Any], order: str) -> dict[str, Any]:
 
     An order that is searched under the decoder needs a decoder that knows something.
     """
-    result = _copy(table)
+    result = copied(table)
     training = result.setdefault("training", {})
     phases = training.get("phases", [{}])
     if len(phases) == 1:
@@ -377,17 +385,7 @@ def load_table(name: str) -> dict[str, Any]:
         return table
     if not isinstance(base, str) or base == name:
         raise ConfigError(f"{name}: extends must name another preset or file, got {base!r}")
-    return _merged(load_table(base), table)
-
-
-def _merged(base: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the base with what the table says itself; tables are merged, the rest is replaced."""
-    both = {
-        key: _merged(base[key], value)
-        for key, value in table.items()
-        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)
-    }
-    return {**base, **table, **both}
+    return merged(load_table(base), table)
 
 
 _SECTIONS = tuple(f.name for f in dataclasses.fields(Experiment))

@@ -19,6 +19,19 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
     return ConfigError(f'unknown {kind} "{name}": {hint}')
 
 
+def require(condition: bool, message: str) -> None:
+    """Raise the error of a setting that is no good."""
+    if not condition:
+        raise ConfigError(message)
+
+
+def require_least(config: object, where: str, **least: int) -> None:
+    """Raise the error of the first field that is below its lowest value."""
+    for name, lowest in least.items():
+        value = getattr(config, name)
+        require(value >= lowest, f"{where}{name} must be at least {lowest}, got {value}")
+
+
 def from_table(cls: type, table: Mapping[str, Any], where: str = "") -> Any:
     """Build a (nested) dataclass from plain values; unknown keys and wrong types are errors."""
     hints = typing.get_type_hints(cls)
@@ -78,6 +91,23 @@ def to_table(config: Any) -> Any:
     if isinstance(config, Mapping):
         return {key: to_table(value) for key, value in config.items()}
     return config
+
+
+def merged(base: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the base with what the table says itself; tables are merged, the rest is replaced."""
+    both = {
+        key: merged(base[key], value)
+        for key, value in table.items()
+        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)
+    }
+    return {**base, **table, **both}
+
+
+def copied(value: Any) -> Any:
+    """Return plain values that share no table and no list with the given ones."""
+    if isinstance(value, Mapping):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
 
 
 def parse_value(text: str) -> Any:

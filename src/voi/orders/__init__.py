@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from voi.config import OrderConfig
+from voi.config import KINDS, OrderConfig
 from voi.decoder import InsertionDecoder
 from voi.orders.fixed import (
     BalancedTree,
@@ -16,8 +16,6 @@ from voi.orders.fixed import (
 from voi.orders.learned import OrderGenerator
 from voi.orders.searched import SearchedOrder, search_orders
 from voi.tables import unknown_name
-
-KINDS = ("voi", "l2r", "r2l", "common", "rare", "random", "tree", "sao")
 
 
 def make_orders(

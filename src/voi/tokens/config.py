@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from voi.errors import ConfigError
+from voi.tables import require_least
 from voi.tokens.moses import Moses
 from voi.tokens.python_code import PythonCode
 from voi.tokens.words import Folded, Tokenizer, Words
@@ -27,12 +28,7 @@ class TokensConfig:
     tags: str = ""  # a tagger whose parts of speech the order generator may see: hanta, or yours
 
     def __post_init__(self) -> None:
-        least = {"min_count": 1, "max_size": 0, "size": 1, "num_copies": 1}
-        for name, lowest in least.items():
-            if getattr(self, name) < lowest:
-                raise ConfigError(
-                    f"data.tokens.{name} must be at least {lowest}, got {getattr(self, name)}"
-                )
+        require_least(self, "data.tokens.", min_count=1, max_size=0, size=1, num_copies=1)
         if self.kind == "bpe" and self.copy:
             raise ConfigError(
                 'data.tokens.copy copies whole words: set data.tokens.kind = "words", '
