@@ -44,13 +44,10 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         draft.chmod(0o755)
         if path.exists():
             os.replace(path, old)
-        try:
-            os.replace(draft, path)
-        except OSError:
-            if old.exists():
-                os.replace(old, path)
-            raise
+        os.replace(draft, path)
     finally:
+        if old.exists() and not path.exists():  # stopped between the two
+            os.replace(old, path)
         shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 

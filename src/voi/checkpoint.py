@@ -37,7 +37,7 @@ class TrainingState:
     """What is needed, beside the weights, to go on as if training had never stopped."""
 
     values: Mapping[str, Any]  # plain numbers and strings
-    tensors: Mapping[str, Tensor]  # optimiser moments, random number generators
+    tensors: Mapping[str, Tensor]  # optimiser moments
 
 
 @dataclass(frozen=True)

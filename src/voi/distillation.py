@@ -23,6 +23,7 @@ class Distilled:
 
     num_pairs: int
     num_empty: int
+    has_sources: bool
 
 
 def distill(
@@ -52,15 +53,19 @@ def distill(
         if other != split:
             kept = [_item(example) for example in task.split(other)]
             _write(folder / f"{other}.jsonl", ((item, item.references[0]) for item in kept))
-    return Distilled(len(items), sum(not text for text in texts))
+    has_sources = any(item.source is not None for item in items)
+    return Distilled(len(items), sum(not text for text in texts), has_sources)
 
 
 def _write(path: Path, pairs: Iterable[tuple[Item, str]]) -> None:
-    lines = (
-        json.dumps({"source": item.source or "", "target": target}, ensure_ascii=False)
-        for item, target in pairs
-    )
+    lines = (json.dumps(_pair(item, target), ensure_ascii=False) for item, target in pairs)
     write_text(path, "".join(line + "\n" for line in lines))
+
+
+def _pair(item: Item, target: str) -> dict[str, str]:
+    """Return what a line holds; where nothing is given, there is no source either."""
+    source = {} if item.source is None else {"source": str(item.source)}
+    return {**source, "target": target}
 
 
 def _item(example: Example) -> Item:

@@ -4,10 +4,10 @@ import numpy as np
 from jaxtyping import Int
 
 from voi.config import DecoderConfig, Experiment, OrderConfig
+from voi.decoder.heads import CHUNK
 from voi.networks import Networks
 
 _FLOAT = 4  # bytes
-_LIVE_LOGITS = 2**25  # entries of the word head that live at a time (decoder/heads.py)
 
 
 def training_memory(
@@ -32,7 +32,7 @@ def training_memory(
         if order.is_learned:
             activations += _stack(rows, m, m, order, order.source_layers)
             activations += _stack(rows, n, m, order, order.layers)
-        activations += min(rows * phase.num_orders * n * vocabulary, _LIVE_LOGITS)
+        activations += min(rows * phase.num_orders * n * vocabulary, CHUNK)
         largest = max(largest, activations)
     return _FLOAT * (4 * parameters + largest)
 

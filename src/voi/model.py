@@ -24,7 +24,7 @@ from voi.search import (
     Rules,
     Sampling,
     ids_in_reading_order,
-    reading_order,
+    order_of_slots,
     rules_with_gaps,
     rules_with_keywords,
     rules_with_prefix,
@@ -75,6 +75,7 @@ class Model:
         """Where the weights are."""
         return self.networks.decoder.embedding.weight.device
 
+    @torch.no_grad()
     def generate(
         self,
         sources: Sequence[Source] | str,
@@ -164,7 +165,7 @@ class Model:
         return Hypothesis(
             text=self.codec.text(tokens),
             tokens=tuple(tokens),
-            order=tuple(reading_order(found.slots)),
+            order=tuple(order_of_slots(found.slots)),
             slots=found.slots,
             score=found.score,
             token_scores=found.token_scores,

@@ -24,7 +24,7 @@ from voi.data.tasks import make_task
 from voi.devices import check_device
 from voi.errors import CheckpointError, DataError
 from voi.networks import Networks
-from voi.search import ids_in_reading_order, reading_order
+from voi.search import ids_in_reading_order, order_of_slots
 from voi.tables import to_table
 from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
 from voi.training import Scored, Trainer, Watcher
@@ -237,7 +237,7 @@ def _samples(prepared: Prepared, found: Validation) -> Iterator[dict[str, Any]]:
             "source": None if example.source is None else str(example.source),
             "reference": example.target,
             "written": prepared.codec.text(tokens),
-            "order": reading_order(best.slots),
+            "order": order_of_slots(best.slots),
         }
 
 

@@ -68,3 +68,22 @@ def test_a_folder_of_something_else_is_left_alone(run, tmp_path, monkeypatch, ca
     assert call(monkeypatch, "distill", run, "--split", "valid", "--out", tmp_path) == 2
     assert "choose another with --out" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_run_without_sources_writes_what_trains_without_sources(tmp_path, monkeypatch, capsys):
+    lines = "".join(json.dumps({"target": f"a b {i}"}) + "\n" for i in range(30))
+    (tmp_path / "pairs.jsonl").write_text(lines)
+    small = [
+        *("--set", "training.steps=1"),
+        *("--set", "decoder.width=16"),
+        *("--set", "order.width=16"),
+        *("--set", 'data.options.source_key=""'),
+    ]
+    data = tmp_path / "pairs.jsonl"
+    assert call(monkeypatch, "train", "--data", data, *small, "--out", tmp_path / "run") == 0
+    out = tmp_path / "distilled"
+    arguments = ["--split", "valid", "--beam", 1, "--out", out]
+    assert call(monkeypatch, "distill", tmp_path / "run", *arguments) == 0
+    assert """--set 'data.options.source_key=""'""" in capsys.readouterr().out
+    assert all(pair.keys() == {"target"} for pair in _pairs(out / "valid.jsonl"))
+    assert call(monkeypatch, "train", "--data", out, *small, "--out", tmp_path / "next") == 0

@@ -89,6 +89,8 @@ def test_a_users_order_is_found_in_the_working_folder(monkeypatch, tmp_path):
             "are longer than data.max_target_length=2",
         ),
         (["train", "--resume", "nowhere"], "nothing to resume in nowhere"),
+        (["train", "--resume", "nowhere", "--dry-run"], "give it alone"),
+        (["train", "--resume", "nowhere", "--valid", "dev.tsv"], "give it alone"),
         (["train", "--out", "/proc/voi"], "cannot write the run folder /proc/voi"),
         (["train", "--data", "missing.tsv"], "missing.tsv"),
         (["train", "--data", "empty.tsv"], "empty.tsv"),

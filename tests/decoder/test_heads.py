@@ -29,7 +29,7 @@ def plain_terms(hidden, weight, words):
 
 @pytest.fixture(params=[1, 4, ROWS - 1, ROWS, 1000])
 def rows_per_chunk(request, monkeypatch):
-    monkeypatch.setattr(heads, "_CHUNK", request.param * SIZE)
+    monkeypatch.setattr(heads, "CHUNK", request.param * SIZE)
     return request.param
 
 
@@ -129,3 +129,16 @@ def test_slot_names_on_the_circle():
     expected = torch.stack([e[0, 0] + e[1, 2], e[0, 2] + e[1, 1], e[0, 1] + e[1, 0]]) / e.sum()
     torch.testing.assert_close(torch.stack(last_slots).exp(), expected)
     torch.testing.assert_close(torch.stack(last_slots).exp().sum(), torch.tensor(1.0))
+
+
+def test_confident_words_keep_their_gradient_in_bfloat16(rows_per_chunk):
+    hidden, weight, words = (x.to(torch.bfloat16) if x.is_floating_point() else x for x in inputs())
+    hidden = (hidden + 3 * weight[words]).detach().requires_grad_()
+    weight = weight.detach().requires_grad_()
+    fine = hidden.detach().double().requires_grad_(), weight.detach().double().requires_grad_()
+    found = torch.autograd.grad(word_terms(hidden, weight, words).chosen.sum(), hidden)[0]
+    expected = torch.autograd.grad(plain_terms(*fine, words)[0].sum(), fine[0])[0]
+    probs = plain_terms(*fine, words)[0].exp()
+    sure = (probs > 0.99) & (probs < 0.9999)
+    assert sure.any()
+    assert (found - expected)[sure].norm() < 0.05 * expected[sure].norm()

@@ -8,7 +8,7 @@ from small_models import text_batch
 from voi.config import DecoderConfig
 from voi.decoder import InsertionDecoder, packed
 from voi.decoder.cache import Stepper
-from voi.search import ids_in_reading_order, reading_order, search
+from voi.search import ids_in_reading_order, order_of_slots, search
 
 has_layout = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="this build of torch has no such layout"
@@ -71,7 +71,7 @@ def test_search_with_packed_weights_scores_what_it_writes():
         assert search(Stepper(decoder), source, max_length=4) == results
         for ids, (found,) in zip(sources, results, strict=True):
             batch = text_batch([ids_in_reading_order(found)], [ids])
-            orders = torch.tensor(reading_order(found.slots)).view(1, 1, -1)
+            orders = torch.tensor(order_of_slots(found.slots)).view(1, 1, -1)
             expected = decoder.log_prob(batch, orders).item()
             assert found.score == pytest.approx(expected, abs=1e-3)
         for parameter in decoder.parameters():

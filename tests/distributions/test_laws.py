@@ -335,3 +335,11 @@ def test_expand_to_no_batch_and_int32_orders(name):
     law = LAWS[name](logits(4, 4))
     assert law.expand(torch.Size([])).batch_shape == ()
     torch.testing.assert_close(law.log_prob(law.mode.int()), law.log_prob(law.mode))
+
+
+@every_law
+def test_a_law_of_ones_own_stays_one_when_expanded(name):
+    law = LAWS[name](logits(4, 4))
+    own = type("Own", (type(law),), {})
+    law.__class__ = own
+    assert type(law.expand((2,))) is own

@@ -6,6 +6,7 @@ import torch
 from enumeration import all_orders, best_matching, matching_scores
 from voi.distributions import GumbelMatching, log_permanent_bethe, log_permanent_exact
 from voi.distributions.permanent import marginals_exact
+from voi.distributions.subsets import subset_levels
 
 
 def random_logits(*shape, scale=1.0, seed=0, dtype=torch.float64):
@@ -180,3 +181,12 @@ def test_logits_of_tokens_must_be_finite(bad):
     for compute in (log_permanent_exact, log_permanent_bethe, GumbelMatching):
         with pytest.raises(ValueError, match="logits"):
             compute(logits)
+
+
+def test_what_inference_computed_first_serves_gradients_later():
+    subset_levels.cache_clear()
+    X = torch.randn(3, 3)
+    with torch.inference_mode():
+        log_permanent_exact(X.clone())
+    log_permanent_exact(X.requires_grad_()).backward()
+    assert X.grad.sum() == pytest.approx(3)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from small_models import text_batch, tiny_decoder
 from voi.errors import DataError
-from voi.search import Rules, Sampling, ids_in_reading_order, reading_order, search
+from voi.search import Rules, Sampling, ids_in_reading_order, order_of_slots, search
 
 WORDS = st.integers(4, 9)
 DECODER = tiny_decoder(10, seed=8)
@@ -31,7 +31,7 @@ def rule_fields(draw):
 
 def _pieces(found, rule):
     """Return what was inserted before, between and after the given words."""
-    order, text = reading_order(found.slots), ids_in_reading_order(found)
+    order, text = order_of_slots(found.slots), ids_in_reading_order(found)
     places = sorted(order[: len(rule.given)])
     assert [text[i] for i in places] == list(rule.given)
     bounds = [-1, *places, len(text)]
@@ -94,7 +94,7 @@ def test_score_counts_the_given_words():
     source = DECODER.encode(text_batch([[4]], [[5, 4]]))
     (found,) = search(DECODER, source, rules=[rule], max_length=5)[0]
     batch = text_batch([ids_in_reading_order(found)], [[5, 4]])
-    order = torch.tensor(reading_order(found.slots)).view(1, 1, -1)
+    order = torch.tensor(order_of_slots(found.slots)).view(1, 1, -1)
     assert found.score == pytest.approx(DECODER.log_prob(batch, order).item(), abs=1e-4)
 
 

@@ -9,7 +9,7 @@ import torch
 from chance import assert_frequencies
 from small_models import text_batch, tiny_decoder
 from voi.decoder.cache import Stepper
-from voi.search import Sampling, ids_in_reading_order, reading_order, search
+from voi.search import Sampling, ids_in_reading_order, order_of_slots, search
 from voi.search.choose import nucleus
 from voi.tokens import END
 
@@ -23,7 +23,7 @@ def _source(decoder, sources=SOURCES):
 
 def _joint(decoder, source_ids, found):
     """Return log p(y, z | x) of a hypothesis by teacher forcing."""
-    ids, order = ids_in_reading_order(found), reading_order(found.slots)
+    ids, order = ids_in_reading_order(found), order_of_slots(found.slots)
     batch = text_batch([ids], [source_ids])
     orders = torch.tensor(order, dtype=torch.long).view(1, 1, -1)
     return decoder.log_prob(batch, orders).item()
@@ -69,7 +69,7 @@ def test_a_wide_beam_finds_the_best_of_all(seed):
     best = search(decoder, _source(decoder, [[5, 4]]), beam=200, nbest=5, max_length=3)[0]
     for found, (score, words, order) in zip(best, everything, strict=False):
         assert found.score == pytest.approx(score, abs=1e-4)
-        assert (ids_in_reading_order(found), reading_order(found.slots)) == (words, order)
+        assert (ids_in_reading_order(found), order_of_slots(found.slots)) == (words, order)
 
 
 def _greedy(decoder, source_ids, max_length):
@@ -79,14 +79,14 @@ def _greedy(decoder, source_ids, max_length):
         stepper = Stepper(decoder)
         states = decoder.states(
             torch.tensor([words], dtype=torch.long).view(1, -1),
-            torch.tensor([reading_order(slots)], dtype=torch.long).view(1, -1),
+            torch.tensor([order_of_slots(slots)], dtype=torch.long).view(1, -1),
             decoder.encode(text_batch([[4]], [source_ids])),
         )
         end = stepper.word_log_probs(states[0, -1])[END].item()
         pairs = [(end, END, 0)]
         for word in [w for w in range(size) if w not in (0, 2, END)]:
             for slot in range(len(words) + 1):
-                order = torch.tensor(reading_order([*slots, slot])).view(1, 1, -1)
+                order = torch.tensor(order_of_slots([*slots, slot])).view(1, 1, -1)
                 text = torch.empty(len(words) + 1, dtype=torch.long)
                 text[order[0, 0]] = torch.tensor([*words, word])
                 terms = decoder.step_log_probs(text_batch([text.tolist()], [source_ids]), order)
@@ -141,7 +141,7 @@ def test_samples_follow_the_model():
     )[0]
     seen: dict[tuple, int] = {}
     for found in drawn:
-        key = (tuple(ids_in_reading_order(found)), tuple(reading_order(found.slots)))
+        key = (tuple(ids_in_reading_order(found)), tuple(order_of_slots(found.slots)))
         seen[key] = seen.get(key, 0) + 1
     every = list(_enumerated(decoder, 2))
     counts = [seen.get((tuple(words), tuple(order)), 0) for _, words, order in every]
@@ -204,5 +204,5 @@ def test_double_precision_is_kept():
     batch = text_batch([[4]], [[5, 4]])
     (found,) = search(decoder, decoder.encode(batch), beam=2, max_length=5)[0]
     words = text_batch([ids_in_reading_order(found)], [[5, 4]])
-    order = torch.tensor(reading_order(found.slots)).view(1, 1, -1)
+    order = torch.tensor(order_of_slots(found.slots)).view(1, 1, -1)
     assert found.score == pytest.approx(decoder.log_prob(words, order).item(), abs=1e-12)

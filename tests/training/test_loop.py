@@ -1,5 +1,6 @@
 """Training goes on after any interruption as if there had been none."""
 
+import contextlib
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from voi import checkpoint, runs
 from voi.errors import CheckpointError, DataError
 from voi.objective import ppo_loss
 from voi.training import TrainingError
+from voi.training.log import MetricsLog
 
 
 def _weights(run, name="last"):
@@ -332,3 +334,13 @@ def test_a_checkpoint_that_is_last_and_best_is_written_once(tmp_path, monkeypatc
     trainer.validate = lambda networks: {"score": float(trainer.progress.step)}
     assert trainer.run()
     assert written.count("step-00000003") == 1
+
+
+@pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\x85"])
+def test_a_log_with_other_line_ends_inside_is_gone_on_with(tmp_path, inside):
+    with contextlib.closing(MetricsLog(tmp_path, 0)) as log:
+        log.write("valid", 1, {"text": f"a{inside}b"})
+    with contextlib.closing(MetricsLog(tmp_path, 1)) as log:
+        log.write("valid", 2, {"text": "c"})
+    lines = (tmp_path / "metrics.jsonl").read_bytes().split(b"\n")[:-1]
+    assert [json.loads(line)["text"] for line in lines] == [f"a{inside}b", "c"]

@@ -18,7 +18,7 @@ from voi.data import Example
 from voi.likelihood import likelihoods
 from voi.networks import Networks
 from voi.runs import Prepared
-from voi.search import Found, ids_in_reading_order, reading_order, search
+from voi.search import Found, ids_in_reading_order, order_of_slots, search
 from voi.tokens import build_corpus
 from voi.training import Trainer
 
@@ -110,7 +110,7 @@ def _of_batch(
         right = is_right(prepared.task, example, _text(prepared, written))
         values["accuracy"].append(float(right))
         orders = {"sampled": drawn[:, i, :n].tolist(), "mode": [q.mode[i, :n].tolist()]}
-        orders["written"] = [reading_order(written.slots)] if len(written.slots) == n else []
+        orders["written"] = [order_of_slots(written.slots)] if len(written.slots) == n else []
         for name, each in orders.items():
             values[name] += [order_distance(prepared.task, example, order) for order in each]
     return values

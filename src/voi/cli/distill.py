@@ -40,6 +40,8 @@ def command(
             bar.update(line, description=what, completed=done, total=total)
 
         found = distill(model, task, split, out, decoding, told)
-    console.print(f"{found.num_pairs:,} pairs in {out}: voi train --data {out}", highlight=False)
+    option = "" if found.has_sources else """ --set 'data.options.source_key=""'"""
+    said = f"{found.num_pairs:,} pairs in {out}: voi train --data {out}{option}"
+    console.print(said, highlight=False, markup=False)
     if found.num_empty:
         console.print(f"{found.num_empty:,} targets came out empty: their references are kept")

@@ -82,7 +82,7 @@ def train(
         _print_presets(console)
         return
     if resume is not None:
-        if task or order or settings or out or data or source:
+        if task or order or settings or out or data or source or target or valid or test or dry_run:
             raise ConfigError(
                 "--resume goes on with a run as it was started: give it alone, or start a new run"
             )

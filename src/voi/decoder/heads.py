@@ -12,7 +12,7 @@ from voi.permutation import Neighbours
 from voi.tokens.vocabulary import PAD, START
 
 NEVER_PRODUCED = (PAD, START)
-_CHUNK = 2**27  # entries of the [words, vocabulary] matrix that live at a time: half a GiB
+CHUNK = 2**27  # entries of the [words, vocabulary] matrix that live at a time: half a GiB
 _INEXACT = -60.0  # log-probabilities below it are not read off a softmax in float32
 
 
@@ -67,6 +67,13 @@ def _probabilities(logits: Float[Tensor, "words v"]) -> Float[Tensor, "words v"]
     return torch.softmax(probs, -1, out=probs)
 
 
+def _less_chosen(
+    probs: Float[Tensor, "words v"], words: Int[Tensor, " words"]
+) -> Float[Tensor, "words v"]:
+    """Return p - 1[chosen] in place of p; once rounded, p near one would leave nothing of it."""
+    return probs.scatter_add_(1, words.unsqueeze(-1), -probs.new_ones(len(words), 1))
+
+
 class _ChosenWord(torch.autograd.Function):
     """Log-probability of the chosen word, and log Z; one chunk of [words, v] lives at a time.
 
@@ -76,7 +83,7 @@ class _ChosenWord(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
-        size = max(1, _CHUNK // weight.shape[0])
+        size = max(1, CHUNK // weight.shape[0])
         log_probs, partitions, probs = [], [], hidden
         for rows, chosen in zip(hidden.split(size), words.split(size), strict=True):
             logits = word_logits(rows, weight)
@@ -92,7 +99,9 @@ class _ChosenWord(torch.autograd.Function):
             partitions.append(partition)
         ctx.save_for_backward(hidden, weight, words)
         ctx.set_materialize_grads(False)
-        ctx.size, ctx.kept = size, probs.to(hidden.dtype) if len(log_probs) == 1 else None
+        is_whole = len(log_probs) == 1
+        ctx.kept = _less_chosen(probs, words).to(hidden.dtype) if is_whole else None
+        ctx.size = size
         none = hidden.new_empty(0)
         return torch.cat([none, *log_probs]), torch.cat([none, *partitions])
 
@@ -115,12 +124,12 @@ class _ChosenWord(torch.autograd.Function):
         kept, ctx.kept = ctx.kept, None
         for start in range(0, len(words), ctx.size):
             part = slice(start, start + ctx.size)
-            probs = kept
-            if probs is None:
-                probs = _probabilities(word_logits(hidden[part], weight)).to(hidden.dtype)
-            probs.scatter_add_(1, words[part, None], -torch.ones_like(scale[part]))
-            torch.mm(probs, weight, out=grad_hidden[part]).mul_(scale[part])
-            sums = (grad_weight, probs.t(), hidden[part] * scale[part])
+            rest = kept
+            if rest is None:
+                probs = _probabilities(word_logits(hidden[part], weight))
+                rest = _less_chosen(probs, words[part]).to(hidden.dtype)
+            torch.mm(rest, weight, out=grad_hidden[part]).mul_(scale[part])
+            sums = (grad_weight, rest.t(), hidden[part] * scale[part])
             torch.addmm(*sums, beta=int(start > 0), out=grad_weight)  # beta=0: nothing is read
         if of_partition is not None:
             back = of_partition.unsqueeze(-1).to(hidden.dtype)

@@ -53,4 +53,5 @@ def word_scores(embedding: nn.Embedding) -> nn.Module:
 
 def _gains(weight: Tensor) -> bool:
     is_plain = weight.device.type == "cpu" and weight.dtype == torch.float32
+    is_plain = is_plain and not torch.is_autocast_enabled("cpu")
     return is_plain and weight.numel() >= _LEAST_ENTRIES and torch.backends.mkldnn.is_available()

@@ -43,7 +43,7 @@ class EarlyLate(OrderLaw):
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "EarlyLate":
         logits = self.logits.expand(*batch_shape, self.size)
-        new = EarlyLate(logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
+        new = type(self)(logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
         new._validate_args = self._validate_args
         return new
 

@@ -28,7 +28,8 @@ class Uniform(OrderLaw):
         super().__init__(batch_lengths(lengths, lengths.shape, like), size, validate_args)
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "Uniform":
-        new = Uniform(self.lengths.expand(torch.Size(batch_shape)), self.size, validate_args=False)
+        lengths = self.lengths.expand(torch.Size(batch_shape))
+        new = type(self)(lengths, self.size, validate_args=False)
         new._validate_args = self._validate_args
         return new
 
@@ -75,7 +76,7 @@ class Delta(OrderLaw):
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "Delta":
         order = self.order.expand(*batch_shape, self.size)
-        new = Delta(order, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
+        new = type(self)(order, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
         new._validate_args = self._validate_args
         return new
 

@@ -75,7 +75,7 @@ class GumbelMatching(OrderLaw):
         super().__init__(lengths, logits.shape[-1], validate_args)
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "GumbelMatching":
-        new = GumbelMatching(
+        new = type(self)(
             self.logits.expand(*batch_shape, self.size, self.size),
             self.lengths.expand(torch.Size(batch_shape)),
             partition=self.partition,

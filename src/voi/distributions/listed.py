@@ -50,7 +50,7 @@ class Listed(OrderLaw):
                 raise ValueError("logits must be finite for at least one order of every row")
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "Listed":
-        new = Listed(
+        new = type(self)(
             self.orders.expand(*batch_shape, *self.orders.shape[-2:]),
             self.logits.expand(*batch_shape, self.logits.shape[-1]),
             self.lengths.expand(torch.Size(batch_shape)),

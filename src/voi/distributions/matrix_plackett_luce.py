@@ -57,9 +57,7 @@ class MatrixPlackettLuce(OrderLaw):
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "MatrixPlackettLuce":
         logits = self.logits.expand(*batch_shape, self.size, self.size)
-        new = MatrixPlackettLuce(
-            logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False
-        )
+        new = type(self)(logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
         new._validate_args = self._validate_args
         return new
 

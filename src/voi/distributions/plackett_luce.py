@@ -39,9 +39,7 @@ class PlackettLuce(OrderLaw):
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "PlackettLuce":
         logits = self.logits.expand(*batch_shape, self.size)
-        new = PlackettLuce(
-            logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False
-        )
+        new = type(self)(logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
         new._validate_args = self._validate_args
         return new
 

@@ -25,7 +25,7 @@ class Spiked(OrderLaw):
 
     def expand(self, batch_shape: _size, _instance: Any = None) -> "Spiked":
         order = self.order.expand(*batch_shape, self.size)
-        return Spiked(self.law.expand(batch_shape), order, self.weight)
+        return type(self)(self.law.expand(batch_shape), order, self.weight)
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:

@@ -27,6 +27,11 @@ def subset_levels(n: int, device: torch.device) -> tuple[SubsetLevel, ...]:
     tensor([[0],
             [1]])
     """
+    with torch.inference_mode(False):  # the levels are kept, and later needed for gradients
+        return _levels(n, device)
+
+
+def _levels(n: int, device: torch.device) -> tuple[SubsetLevel, ...]:
     codes = torch.arange(2**n)
     members = (codes.unsqueeze(-1) >> torch.arange(n)) % 2 == 1  # [2^n, n]
     index = torch.zeros(2**n, dtype=torch.int64)  # of each subset within its level

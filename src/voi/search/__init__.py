@@ -3,7 +3,7 @@
 from voi.search.constraints import Rules
 from voi.search.hypothesis import Hypothesis
 from voi.search.rules import GAP, rules_with_gaps, rules_with_keywords, rules_with_prefix
-from voi.search.search import Found, Sampling, ids_in_reading_order, reading_order, search
+from voi.search.search import Found, Sampling, ids_in_reading_order, order_of_slots, search
 
 __all__ = [
     "GAP",
@@ -12,7 +12,7 @@ __all__ = [
     "Rules",
     "Sampling",
     "ids_in_reading_order",
-    "reading_order",
+    "order_of_slots",
     "rules_with_gaps",
     "rules_with_keywords",
     "rules_with_prefix",

@@ -109,11 +109,12 @@ def search(
 def _is_done(state: SearchState, nbest: int, penalty: float) -> Bool[Tensor, " batch"]:
     """Return for which examples no open hypothesis can still enter the `nbest`.
 
-    Scores only fall, so an open hypothesis is worth at most its score at the longest length.
+    Scores only fall, so an open hypothesis is worth at most its score at the longest length, or
+    at the next where long targets are punished (a negative penalty).
     """
     closed = penalized(state.scores, state.lengths, penalty).masked_fill(~state.closed, -torch.inf)
-    longest = state.constraints.max_length + 1
-    hope = penalized(state.scores, longest, penalty).masked_fill(state.closed, -torch.inf)
+    at = state.constraints.max_length + 1 if penalty >= 0 else state.lengths + 1
+    hope = penalized(state.scores, at, penalty).masked_fill(state.closed, -torch.inf)
     nth = closed.topk(nbest, dim=1).values[:, -1]
     return (hope.amax(1) <= nth) | (hope.amax(1) == -torch.inf)
 
@@ -138,10 +139,10 @@ def _found(state: SearchState, row: int, i: int) -> Found:
     )
 
 
-def reading_order(slots: Sequence[int]) -> list[int]:
+def order_of_slots(slots: Sequence[int]) -> list[int]:
     """Return order[t], the final position of step t's token, from the slots of all steps.
 
-    >>> reading_order([0, 0, 1])
+    >>> order_of_slots([0, 0, 1])
     [2, 0, 1]
     """
     written: list[int] = []

@@ -44,8 +44,8 @@ class MetricsLog:
 
 def _whole_lines(path: Path) -> list[str]:
     """Return the lines that were written completely; a kill may have cut the last one."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    return [line for line in lines if line.endswith("\n")]
+    *whole, _ = path.read_bytes().split(b"\n")  # other line ends may stand inside a sample
+    return [line.decode() + "\n" for line in whole]
 
 
 def _tensorboard(folder: Path, from_step: int) -> Any:

@@ -40,7 +40,7 @@ class TrainingError(VoiError):
 
 @dataclass
 class Progress:
-    """Where training stands; with weights, moments and generators it is the whole state."""
+    """Where training stands; with weights and moments it is the whole state."""
 
     step: int = 0  # updates since the start of the run
     phase: int = 0
