@@ -135,7 +135,9 @@ def main() -> None:
     parser.add_argument("--widths", type=int, nargs="+", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--lengths", type=int, nargs="+", default=[8, 16, 32, 64])
     parser.add_argument("--batches", type=int, nargs="+", default=[8, 32])
-    parser.add_argument("--orders", type=int, nargs="+", default=[1, 2, 4, 10])
+    parser.add_argument(
+        "--orders", type=int, nargs="*", default=[1, 2, 4, 10], help="none: L2R only"
+    )
     parser.add_argument("--turns", type=int, help="default 7; width 512 or --quick: 3")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of the peer
