@@ -4,7 +4,8 @@
     python benchmarks/epoch.py --data data/django --quick      a tenth of the epoch
 
 Every update is the trainer's own: sources encoded, orders sampled, both networks moved. Reading the
-files and validating are not counted. The authors' program takes 27 minutes on such a machine.
+files and validating are not counted. The authors' program is said to take 27 minutes on
+such a machine.
 """
 
 import argparse

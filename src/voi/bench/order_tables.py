@@ -46,9 +46,9 @@ def headline(results: Sequence[Result]) -> Rows:
     methods = [method for method in HEADLINE if method in _methods(results)]
     table = [["task", *(f"`{method}`" for method in methods), "NLD of the learned order"]]
     for task in _tasks(results):
-        means = [_mean(_values(_of(results, task, method), "accuracy")) for method in methods]
+        found = [_values(_of(results, task, method), "accuracy") for method in methods]
         distances = _values(_of(results, task, LEARNED), "sampled")
-        table.append([task, *means, _mean(distances)])
+        table.append([task, *map(spread, found), spread(distances)])
     return table
 
 
@@ -57,7 +57,8 @@ def about(results: Sequence[Result]) -> str:
     sizes = sorted({result["settings"]["test"]["examples"] for result in results})
     return (
         f"Accuracy and distance (NLD) to the best order on {' or '.join(map(str, sizes))} targets "
-        f"of the test split, weights of the last step, mean (and range) of seeds {seeds(results)}."
+        "of the test split, weights of the last step; mean (and range) over seeds where there are "
+        "several."
     )
 
 
@@ -69,10 +70,6 @@ def _tasks(results: Sequence[Result]) -> list[str]:
 def _methods(results: Sequence[Result]) -> list[str]:
     met = {result["settings"]["method"] for result in results}
     return [method for method in METHODS if method in met]
-
-
-def _mean(values: Sequence[float]) -> str:
-    return f"{sum(values) / len(values):.3f}" if values else "-"
 
 
 def _of(results: Sequence[Result], task: str, method: str) -> list[Result]:

@@ -21,7 +21,7 @@ class Setting:
     preset: str
     options: Mapping[str, Any]  # of the task, beside the preset's
     steps: int  # decoder updates of every method
-    settings: tuple[str, ...] = ()  # beside the preset's
+    learning: tuple[str, ...] = ()  # settings of the methods that learn an order
 
 
 SLOWLY = ("training.order_rate=5e-4",)  # at 1e-3 orders of 10 froze with one of two seeds
@@ -107,8 +107,9 @@ def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Exp
         f"training.checkpoint_every={every}",
         f"training.valid_examples={size.valid_examples}",
     ]
+    changes += setting.learning if method.startswith("voi-") else ()
     table = config.load_table(setting.preset)
-    table = config.override(table, [*changes, *setting.settings, *METHODS[method], *size.settings])
+    table = config.override(table, [*changes, *METHODS[method], *size.settings])
     if method == "sao":
         table = config.with_pretraining(table, "l2r")
     return config.experiment(table)
