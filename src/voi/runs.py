@@ -51,6 +51,13 @@ class Prepared:
         """Width of region features; 0 where sources are text or nothing."""
         return 0 if self.train.features is None else self.train.features.values.shape[1]
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether a training target has a word that is copied from its source."""
+        copies = self.codec.vocabulary.copies
+        ids = self.train.targets.values
+        return bool(((ids >= copies.start) & (ids < copies.stop)).any())
+
     def networks(self) -> Networks:
         """Return freshly initialised networks, the same for the same seed."""
         torch.manual_seed(self.experiment.training.seed)

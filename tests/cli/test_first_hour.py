@@ -236,3 +236,13 @@ def test_steps_that_are_spent_on_warming_up_are_told(monkeypatch, capsys):
     settings = settings_of("training.steps=12", "training.warmup=10")
     assert call(monkeypatch, "train", "chain", *settings, "--dry-run") == 0
     assert "12 steps and warms up for 10 of them" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("least", "is_told"), [(1, True), (2, False)])
+def test_copying_that_cannot_be_learned_is_told(tmp_path, monkeypatch, capsys, least, is_told):
+    lines = "".join(f"set word{i} now\tword{i} = 1\n" for i in range(30))
+    (tmp_path / "pairs.tsv").write_text(lines)
+    setting = f"data.tokens={{copy=true, min_count={least}}}"
+    command = ["train", "--data", tmp_path / "pairs.tsv", "--set", setting, "--dry-run"]
+    assert call(monkeypatch, *command) == 0
+    assert ("copying is not learned" in capsys.readouterr().out) == is_told

@@ -138,6 +138,13 @@ def _print_data(prepared: Prepared, console: Console) -> None:
         console.print(note, highlight=False, markup=False)
     for split, report in prepared.reports.items():
         console.print(f"{split}: {report}", highlight=False, markup=False)
+    if prepared.codec.vocabulary.num_copies and not prepared.has_copies:
+        console.print(
+            "no training target has a word to be copied, so copying is not learned; set "
+            "data.tokens.min_count higher, or data.tokens.copy = false",
+            highlight=False,
+            markup=False,
+        )
     for phase, steps in zip(
         prepared.experiment.training.phases, prepared.phase_steps(), strict=True
     ):
