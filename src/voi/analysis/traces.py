@@ -5,11 +5,11 @@ import math
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from voi.atomic import atomic_file
 from voi.errors import DataError
 
 KINDS = ("generated", "inferred")
@@ -92,23 +92,16 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
 def write_traces(path: str | os.PathLike[str], traces: Iterable[Trace]) -> None:
     """Write traces as JSON lines in UTF-8; the file appears whole or not at all."""
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with atomic_file(target) as draft, draft.open("wb") as file:
             for trace in traces:
                 text = json.dumps(to_record(trace), ensure_ascii=False, allow_nan=False)
                 # A lone surrogate has no UTF-8 form; its backslash form is its JSON escape.
                 file.write(text.encode("utf-8", "backslashreplace") + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
     except OSError as error:
         raise DataError(
             f"traces could not be written to {target}, got: {error.strerror}: check folder and disk"
         ) from error
-    finally:
-        with suppress(OSError):  # it is gone after a success
-            temporary.unlink()
 
 
 def to_record(trace: Trace) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from voi.errors import DataError
 from voi.pos import UNIVERSAL, make_tagger
 from voi.study.tagging import Tagger, tagging_words
 from voi.tokens import Codec, Corpus, Ragged
-from voi.tokens.copying import ids_with_copies, unknown_words
 
 
 def frozen_batch(codec: Codec, source: Source, tokens: Sequence[str]) -> Batch:
@@ -21,7 +20,7 @@ def frozen_batch(codec: Codec, source: Source, tokens: Sequence[str]) -> Batch:
             "expected a target with at least one token, got none: take another example, or the "
             "reference target"
         )
-    targets = Ragged.of([target_ids(codec, source, tokens)])
+    targets = Ragged.of([codec.target_ids(tokens, source)])
     tags = Ragged.of([_tag_numbers(codec, tokens)]) if codec.config.tags else None
     if isinstance(source, Regions):
         features, boxes = (Ragged.joined([part]) for part in (source.features, source.boxes))
@@ -31,14 +30,6 @@ def frozen_batch(codec: Codec, source: Source, tokens: Sequence[str]) -> Batch:
     else:
         corpus = Corpus(targets, sources=Ragged.of([codec.encode_source(source)]), tags=tags)
     return collate(corpus, np.arange(1))
-
-
-def target_ids(codec: Codec, source: Source, tokens: Sequence[str]) -> list[int]:
-    """Return the ids of target tokens; unknown ones that stand in the source become copies."""
-    copied: list[str] = []
-    if codec.vocabulary.num_copies and isinstance(source, str):
-        copied = unknown_words(codec.tokenizer.source_tokens(source), codec.vocabulary)
-    return ids_with_copies(tokens, copied, codec.vocabulary)
 
 
 def _tag_numbers(codec: Codec, tokens: Sequence[str]) -> list[int]:

@@ -72,7 +72,10 @@ class Codec:
 
     def encode_target(self, text: str, source: Source) -> list[int]:
         """Return a target text in ids; unknown words that stand in the source become copies."""
-        tokens = self.tokenizer.target_tokens(text)
+        return self.target_ids(self.tokenizer.target_tokens(text), source)
+
+    def target_ids(self, tokens: Sequence[str], source: Source) -> list[int]:
+        """Return the ids of target tokens; unknown ones that stand in the source become copies."""
         return ids_with_copies(tokens, self._copied(source), self.vocabulary)
 
     def decode(self, ids: Iterable[int], source: Source) -> list[str]:
