@@ -88,7 +88,7 @@ def test_a_partial_set_of_cells_gives_a_table_that_says_what_is_missing(root, tm
     assert "75" in (root / "docs" / "results" / "orders" / "orders.svg").read_text()
     readme = (root / "README.md").read_text()
     assert "(`voi bench orders --out runs/orders`, commits c0, c1)" in readme
-    assert "| sorting | 0.750 | - |" in readme
+    assert "| sorting | 0.750 (0.500 to 1.000) | - |" in readme
     assert "/home/" not in "".join(path.read_text() for path in root.glob("docs/**/*.json"))
 
 
