@@ -90,18 +90,23 @@ class Model:
         prefix: Sequence[str] | None = None,
         keywords: Sequence[Sequence[str]] | None = None,
         keywords_in_order: bool = False,
+        first: int = 0,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each source, best first (drawn ones as drawn).
 
         One of `gaps` (texts with ___), `prefix` (texts to continue) and `keywords` (words that
         must appear) may be given, with one entry per source; every output obeys. With `merge`,
-        hypotheses that spell the same text become one, their probabilities added.
+        hypotheses that spell the same text become one, their probabilities added. What is sampled
+        for a source depends on the seed and its number, counted from `first`: a list that comes in
+        parts is sampled as it would be in one.
         """
         sources = [sources] if isinstance(sources, str) else list(sources)
         options = self.experiment.search
         beam = options.beam if beam is None else beam
         if sample and merge:
             raise DataError("merge adds up the orders found by a beam: give it without sample")
+        if sample and nbest > 1:
+            raise DataError(f"sampling draws sample.count texts: set that, not nbest (got {nbest})")
         if not sample and nbest > beam:
             raise DataError(
                 f"nbest must be at most the beam, got {nbest} and {beam}: widen the beam"
@@ -120,7 +125,7 @@ class Model:
                 max_length=max_length or options.max_length,
                 sampling=sample,
                 rules=rules[part],
-                first=start,
+                first=first + start,
             )
             for source, hypotheses in zip(sources[part], found, strict=True):
                 made = [self._hypothesis(one, source) for one in hypotheses]

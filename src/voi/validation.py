@@ -14,6 +14,7 @@ from voi.networks import Networks
 from voi.objective import Elbo, elbo
 from voi.search import Found, ids_in_reading_order, search
 from voi.tokens import Corpus
+from voi.tokens.vocabulary import UNK
 
 KnownOrders = Callable[[int], Sequence[Sequence[int]]]  # row of the corpus -> equally good orders
 
@@ -62,7 +63,9 @@ def validate(
         distances += list(known_distances(q.mode, batch, known_orders))
     mean_distance = float(np.mean(distances)) if distances else None
     num_right = sum(
-        ids_in_reading_order(best) == corpus.targets[row].tolist() for row, best in written.items()
+        ids_in_reading_order(best) == ids and UNK not in ids  # who knows which word was meant
+        for row, best in written.items()
+        for ids in [corpus.targets[row].tolist()]
     )
     accuracy = num_right / len(corpus)
     return Validation(sum(parts[1:], parts[0]), accuracy, mean_distance, written)

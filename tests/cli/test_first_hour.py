@@ -246,3 +246,24 @@ def test_copying_that_cannot_be_learned_is_told(tmp_path, monkeypatch, capsys, l
     command = ["train", "--data", tmp_path / "pairs.tsv", "--set", setting, "--dry-run"]
     assert call(monkeypatch, *command) == 0
     assert ("copying is not learned" in capsys.readouterr().out) == is_told
+
+
+def test_square_brackets_in_texts_and_folders_are_printed_as_they_are(
+    tmp_path, monkeypatch, capsys
+):
+    lines = "".join(f"[/b] say {i}\tx [/c] {i % 3}\n" for i in range(30))
+    (tmp_path / "pairs.tsv").write_text(lines)
+    settings = ["training.steps=1", "decoder.width=16", "order.width=16"]
+    options = [part for setting in settings for part in ("--set", setting)]
+    out = tmp_path / "[x]"
+    command = ["train", "--data", tmp_path / "pairs.tsv", *options, "--out", out]
+    assert call(monkeypatch, *command) == 0
+    told = capsys.readouterr().out
+    assert "[/b] say" in told
+    assert "[x]" in told
+
+
+def test_a_file_with_an_emoji_in_its_name_is_read(tmp_path, monkeypatch):
+    lines = "".join(f"say {i}\tx {i}\n" for i in range(30))
+    (tmp_path / "\U0001f600.tsv").write_text(lines)
+    assert call(monkeypatch, "train", "--data", tmp_path / "\U0001f600.tsv", "--dry-run") == 0

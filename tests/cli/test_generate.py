@@ -7,7 +7,9 @@ import sys
 import pytest
 
 from small_runs import call, tiny_trainer
+from voi import load
 from voi.analysis import from_record
+from voi.search import Sampling
 
 SOURCES = ["from-left a b c", "from-right c c a", "from-left b b b"]
 
@@ -81,7 +83,7 @@ def test_prefix_sampling_and_trace(run, tmp_path, monkeypatch, capsys):
         ("no tab here\n", ["--gaps"], "line 1: expected SOURCE<tab>TEXT"),
         ("from-left a b c\tA zebra ___\n", ["--gaps"], "'zebra' cannot stand"),
         ("from-left a b c\tA\n", ["--gaps"], "expected a text with ___"),
-        ("x\n", ["--gaps", "--prefix"], "give one of --gaps and --prefix"),
+        ("x\n", ["--gaps", "--prefix"], "give one of --gaps, --prefix and --keywords"),
         ("x\n", ["--keywords", "A B C A", "--max-length", "2"], "raise max_length"),
     ],
 )
@@ -131,3 +133,15 @@ def test_a_mark_of_the_byte_order_is_not_read_and_a_tab_is_refused(
     path.write_text(f"{SOURCES[0]}\tA B C\n")
     assert call(monkeypatch, "generate", run, path) == 2
     assert "line 1 has a tab" in capsys.readouterr().err
+
+
+def test_every_line_has_samples_of_its_own(run, tmp_path, monkeypatch, capsys):
+    """Lines are read in parts; equal lines of different parts must not share their draws."""
+    (tmp_path / "same").write_text("from-left a b c\n" * 60)
+    command = ["generate", run, tmp_path / "same", "--sample", 1, "--temperature", 3]
+    assert call(monkeypatch, *command) == 0
+    found = capsys.readouterr().out.splitlines()
+    assert found[32:60] != found[:28]
+    model = load(run)
+    whole = model.generate(["from-left a b c"] * 60, sample=Sampling(1, 3.0, 1.0, 0))
+    assert [one.text for (one,) in whole] == found

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 from voi.errors import VoiError
@@ -13,6 +14,9 @@ def main() -> None:
     """Run a command; what a user can mend is one line on stderr and exit code 2."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     is_debug = len(arguments) < len(sys.argv) - 1
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what an encoding lacks is escaped, no error
+            stream.reconfigure(errors="backslashreplace")
     sys.path.insert(0, str(Path.cwd()))  # a user's module:function is found where voi is called
     try:
         code = _call(arguments)

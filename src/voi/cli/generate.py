@@ -76,11 +76,12 @@ def generate(
         "keywords_in_order": in_order,
     }
     kind = "gaps" if gaps else "prefix" if prefix else ""
-    if gaps and prefix:
-        raise DataError("give one of --gaps and --prefix, not both")
+    if sum(map(bool, (gaps, prefix, keywords))) > 1:
+        raise DataError("give one of --gaps, --prefix and --keywords, not several")
     with ExitStack() as stack:
         lines = _open(file, stack)
         told = _progress(lines, stack)
+        options["first"] = 0
         for part in _chunks(lines):
             sources, texts = _split(part, kind)
             if kind:
@@ -90,6 +91,7 @@ def generate(
             results = model.generate(sources, **options)
             for source, hypotheses in zip(sources, results, strict=True):
                 _print(source, hypotheses, trace, as_json)
+            options["first"] += len(part)
             told(len(part))
 
 

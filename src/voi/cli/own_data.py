@@ -29,7 +29,10 @@ def data_settings(
         options |= _parallel(source, target)
     options |= {name: str(p) for name, p in (("valid", valid), ("test", test)) if p is not None}
     options = {**dict.fromkeys(_PLACES, ""), **options}  # in place of what a preset names
-    return [f"data.options.{name}={json.dumps(value)}" for name, value in options.items()]
+    return [
+        f"data.options.{name}={json.dumps(value, ensure_ascii=False)}"
+        for name, value in options.items()
+    ]
 
 
 def _parallel(source: Path, target: Path) -> dict[str, str]:

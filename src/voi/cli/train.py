@@ -110,9 +110,11 @@ def _resume(run: Path, console: Console) -> None:
     with Watch(console) as watch:
         trainer = runs.resume(run, watch, world)
         if trainer.progress.step == trainer.total:
-            console.print(f"{run} is finished; to train longer, start a new run with more steps")
+            console.print(
+                f"{escape(str(run))} is finished; to train longer, start a new run with more steps"
+            )
         else:
-            console.print(f"resuming {run} at step {trainer.progress.step:,}")
+            console.print(f"resuming {escape(str(run))} at step {trainer.progress.step:,}")
         _run(trainer, run, watch, console)
 
 
@@ -183,7 +185,9 @@ def _run(trainer: Trainer, run: Path, watch: "Watch", console: Console) -> None:
     trainer.world.leave()
     watch.close()
     if not is_finished:
-        console.print(f"stopped at step {trainer.progress.step:,}: voi train --resume {run}")
+        console.print(
+            f"stopped at step {trainer.progress.step:,}: voi train --resume {escape(str(run))}"
+        )
         raise SystemExit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
     if trainer.world.is_main:
         _print_learned(run, console)
@@ -292,14 +296,15 @@ def _print_learned(run: Path, console: Console) -> None:
     for example in chosen:
         known = task.known_orders(example)
         learned = model.infer_order(example.source, example.target)
-        cells = [str(example.source), example.target, _spaced(learned)]
+        cells = [escape(str(example.source)), escape(example.target), _spaced(learned)]
         table.add_row(*cells, " or ".join(map(_spaced, known)) or "-")
     console.print(table)
     hypotheses = model.generate([example.source for example in chosen])
     for example, (hypothesis, *_) in zip(chosen, hypotheses, strict=True):
         console.print(f"\n[bold]{sentence(str(example.source))}[/bold]")
         draw_steps(hypothesis, console)
-    console.print(f'\nrun folder: {run}    reload: voi.load("{run}")')
+    said = f'\nrun folder: {run}    reload: voi.load("{run}")'
+    console.print(said, markup=False)
 
 
 def _different(examples: Sequence[Example]) -> list[Example]:
