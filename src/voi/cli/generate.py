@@ -75,24 +75,28 @@ def generate(
         "sample": _sampling(sample, temperature, top_p, seed),
         "keywords_in_order": in_order,
     }
-    kind = "gaps" if gaps else "prefix" if prefix else ""
-    if sum(map(bool, (gaps, prefix, keywords))) > 1:
-        raise DataError("give one of --gaps, --prefix and --keywords, not several")
+    kind = _rule_kind(gaps, prefix, bool(keywords))
     with ExitStack() as stack:
         lines = _open(file, stack)
         told = _progress(lines, stack)
-        options["first"] = 0
+        first = 0
         for part in _chunks(lines):
             sources, texts = _split(part, kind)
-            if kind:
-                options[kind] = texts
-            elif keywords:
-                options["keywords"] = [keywords.split()] * len(sources)
-            results = model.generate(sources, **options)
+            rules: dict[str, Any] = {kind: texts} if kind else {}
+            if keywords:
+                rules["keywords"] = [keywords.split()] * len(sources)
+            results = model.generate(sources, first=first, **rules, **options)
             for source, hypotheses in zip(sources, results, strict=True):
                 _print(source, hypotheses, trace, as_json)
-            options["first"] += len(part)
+            first += len(part)
             told(len(part))
+
+
+def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:
+    """Return what the second column of a line is; empty: there is none."""
+    if gaps + prefix + has_keywords > 1:
+        raise DataError("give one of --gaps, --prefix and --keywords, not several")
+    return "gaps" if gaps else "prefix" if prefix else ""
 
 
 def _sampling(count: int, temperature: float, top_p: float, seed: int) -> Sampling | None:
