@@ -28,6 +28,12 @@ GUMBEL_LAWS = ("gumbel-matching", "plackett-luce")  # their entropy has a bound 
 Positions = Literal["sinusoid", "sinusoid+attention", "relative", "xl"]
 
 
+def check_kind(order: str) -> None:
+    """Raise the error of an order that nobody knows."""
+    if order not in KINDS and ":" not in order:
+        raise unknown_name("order", order, [*KINDS, "module:function"])
+
+
 @dataclass(frozen=True)
 class DataConfig:
     """Which pairs are learned, and how their text becomes tokens."""
@@ -94,8 +100,7 @@ class OrderConfig:
             f"got {self.width} and {self.heads}",
         )
         require_least(self, "order.", hidden=1, layers=1, source_layers=0, beam=1)
-        if self.kind not in KINDS and ":" not in self.kind:
-            raise unknown_name("order", self.kind, [*KINDS, "module:function"])
+        check_kind(self.kind)
         if self.law not in LAWS and ":" not in self.law:
             raise unknown_name("order.law", self.law, [*LAWS, "module:Class"])
         for name in ("dropout", "token_dropout"):
@@ -140,8 +145,7 @@ class Phase:
         )
         require_least(self, f"{where}: ", batch_size=1, accumulate=1, num_orders=1, max_tokens=0)
         require_least(self, f"{where}: ", decoder_rate=0, order_rate=0, warmup=0, align=0)
-        if self.order and self.order not in KINDS and ":" not in self.order:
-            raise unknown_name("order", self.order, [*KINDS, "module:function"])
+        check_kind(self.order or "voi")
         require(
             min(self.alternate) >= 0,
             f"{where}: alternate must not be negative, got {list(self.alternate)}",

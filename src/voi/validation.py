@@ -62,13 +62,14 @@ def validate(
         written |= {int(row): best for (best, *_), row in zip(found, rows, strict=True)}
         distances += list(known_distances(q.mode, batch, known_orders))
     mean_distance = float(np.mean(distances)) if distances else None
-    num_right = sum(
-        ids_in_reading_order(best) == ids and UNK not in ids  # who knows which word was meant
-        for row, best in written.items()
-        for ids in [corpus.targets[row].tolist()]
-    )
+    num_right = sum(_is_right(best, corpus.targets[row].tolist()) for row, best in written.items())
     accuracy = num_right / len(corpus)
     return Validation(sum(parts[1:], parts[0]), accuracy, mean_distance, written)
+
+
+def _is_right(written: Found, target: list[int]) -> bool:
+    """Return whether a target was written exactly; an unknown word may be any word."""
+    return UNK not in target and ids_in_reading_order(written) == target
 
 
 def known_distances(

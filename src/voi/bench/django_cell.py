@@ -46,7 +46,7 @@ def measure(
         raise KeyboardInterrupt
     seconds = watch.seconds
     model = last_model(run)
-    systems = by_seen(tested(model, run, run.name, test), is_seen, longest(model))
+    systems = by_seen(model, tested(model, run, run.name, test), is_seen)
     return {
         "scores": {name: _scores(system) for name, system in systems.items()},
         "log_prob": {name: _log_probs(system) for name, system in systems.items()},
@@ -77,17 +77,13 @@ def tested(model: Model, run: Path, name: str, test: Settings) -> System:
     return evaluate(model, name, _folder(model, run, test), test)
 
 
-def longest(model: Model) -> int:
-    """Return the most tokens of a target that was trained on."""
-    return model.experiment.data.max_target_length
-
-
-def by_seen(system: System, is_seen: Sequence[bool], longest: int) -> dict[str, System]:
+def by_seen(model: Model, system: System, is_seen: Sequence[bool]) -> dict[str, System]:
     """Return a system on all test pairs, on those that stand in train as well, and on the others.
 
-    A part without any pair is left out. Likelihoods are of targets no longer than `longest`: three
-    test targets of 148 to 527 tokens, which no model was trained for, would outweigh the others.
+    A part without any pair is left out. Likelihoods are of targets no longer than those that were
+    trained on: three test targets of 148 to 527 tokens would outweigh all others.
     """
+    longest = model.experiment.data.max_target_length
     numbers = range(len(_rows(system)))
     parts = {
         "all": list(numbers),
@@ -148,7 +144,7 @@ def order_values(model: Model, test: Settings) -> dict[str, Any]:
     limits = test.limit, test.likelihood_limit, len(examples)
     examples = runs.first(examples, min(limit for limit in limits if limit))
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
-    chosen = np.flatnonzero(corpus.targets.lengths <= longest(model))
+    chosen = np.flatnonzero(corpus.targets.lengths <= data.max_target_length)
     counts = torch.tensor(model.codec.vocabulary.counts)
     common = make_orders("common", model.experiment.order, counts, networks.decoder)
     parts, found = [], _Distances()

@@ -11,8 +11,8 @@ from voi.atomic import write_text
 from voi.bench.cells import Result, Rows, markdown, seeds, spread
 from voi.bench.curves import seed_curve
 from voi.bench.django import BASELINE, METHODS, run_folder
-from voi.bench.django_cell import by_seen, last_model, longest, tested
-from voi.evaluation import Settings, Table, side_by_side
+from voi.bench.django_cell import by_seen, last_model, tested
+from voi.evaluation import Settings, System, Table, side_by_side
 
 SCORES = {
     "bleu_tokenized (strict)": "BLEU, strict",
@@ -120,16 +120,17 @@ def compared(
         if BASELINE in methods and len(methods) > 1:
             methods.sort(key=lambda method: method != BASELINE)  # the first is compared with
             paths = {method: run_folder(folder, method, seed) for method in methods}
-            models = {method: last_model(path) for method, path in paths.items()}
-            systems = [
-                by_seen(tested(model, paths[method], method, test), is_seen, longest(model))
-                for method, model in models.items()
-            ]
+            systems = [_parts(path, method, test, is_seen) for method, path in paths.items()]
             for part in systems[0]:
                 table = side_by_side([system[part] for system in systems])
                 about = {"seed": seed, "pairs": part}
                 found += [{**about, **record} for record in _records(table)]
     return found
+
+
+def _parts(run: Path, method: str, test: Settings, is_seen: Sequence[bool]) -> Mapping[str, System]:
+    model = last_model(run)
+    return by_seen(model, tested(model, run, method, test), is_seen)
 
 
 def _records(table: Table) -> list[dict[str, Any]]:

@@ -97,6 +97,11 @@ def train(
         _start(task, experiment, out, console)
 
 
+def _say(text: str, console: Console) -> None:
+    """Print a text as it is: brackets of a user's names and lines are no markup."""
+    console.print(text, highlight=False, markup=False)
+
+
 def _print_presets(console: Console) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, about in config.presets().items():
@@ -110,11 +115,9 @@ def _resume(run: Path, console: Console) -> None:
     with Watch(console) as watch:
         trainer = runs.resume(run, watch, world)
         if trainer.progress.step == trainer.total:
-            console.print(
-                f"{escape(str(run))} is finished; to train longer, start a new run with more steps"
-            )
+            _say(f"{run} is finished; to train longer, start a new run with more steps", console)
         else:
-            console.print(f"resuming {escape(str(run))} at step {trainer.progress.step:,}")
+            _say(f"resuming {run} at step {trainer.progress.step:,}", console)
         _run(trainer, run, watch, console)
 
 
@@ -137,25 +140,23 @@ def _start(task: str, experiment: config.Experiment, out: Path | None, console: 
 def _print_data(prepared: Prepared, console: Console) -> None:
     """Print how the splits came about, and what became of their examples."""
     for note in getattr(prepared.task, "notes", ()):
-        console.print(note, highlight=False, markup=False)
+        _say(note, console)
     for split, report in prepared.reports.items():
-        console.print(f"{split}: {report}", highlight=False, markup=False)
+        _say(f"{split}: {report}", console)
     if prepared.codec.vocabulary.num_copies and not prepared.has_copies:
-        console.print(
+        _say(
             "no training target has a word to be copied, so copying is not learned; set "
             "data.tokens.min_count higher, or data.tokens.copy = false",
-            highlight=False,
-            markup=False,
+            console,
         )
     for phase, steps in zip(
         prepared.experiment.training.phases, prepared.phase_steps(), strict=True
     ):
         if steps < 2 * phase.warmup:
-            console.print(
+            _say(
                 f"phase {phase.name!r} has {steps:,} steps and warms up for {phase.warmup:,} of "
                 f"them: it learns little; set training.steps higher, or training.warmup lower",
-                highlight=False,
-                markup=False,
+                console,
             )
 
 
@@ -185,9 +186,7 @@ def _run(trainer: Trainer, run: Path, watch: "Watch", console: Console) -> None:
     trainer.world.leave()
     watch.close()
     if not is_finished:
-        console.print(
-            f"stopped at step {trainer.progress.step:,}: voi train --resume {escape(str(run))}"
-        )
+        _say(f"stopped at step {trainer.progress.step:,}: voi train --resume {run}", console)
         raise SystemExit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
     if trainer.world.is_main:
         _print_learned(run, console)
@@ -303,8 +302,7 @@ def _print_learned(run: Path, console: Console) -> None:
     for example, (hypothesis, *_) in zip(chosen, hypotheses, strict=True):
         console.print(f"\n[bold]{sentence(str(example.source))}[/bold]")
         draw_steps(hypothesis, console)
-    said = f'\nrun folder: {run}    reload: voi.load("{run}")'
-    console.print(said, markup=False)
+    _say(f'\nrun folder: {run}    reload: voi.load("{run}")', console)
 
 
 def _different(examples: Sequence[Example]) -> list[Example]:

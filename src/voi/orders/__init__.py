@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from voi.config import KINDS, OrderConfig
+from voi.config import KINDS, OrderConfig, check_kind
 from voi.decoder import InsertionDecoder
 from voi.orders.fixed import (
     BalancedTree,
@@ -15,7 +15,6 @@ from voi.orders.fixed import (
 )
 from voi.orders.learned import OrderGenerator
 from voi.orders.searched import SearchedOrder, search_orders
-from voi.tables import unknown_name
 
 
 def make_orders(
@@ -30,6 +29,7 @@ def make_orders(
     `counts [v]` are the frequencies of the training targets' tokens, `decoder` is what orders are
     searched under.
     """
+    check_kind(kind)
     if ":" in kind:
         return UserOrder(kind)
     if kind in ("common", "rare"):
@@ -39,8 +39,6 @@ def make_orders(
     if kind == "voi":
         return OrderGenerator(config, len(counts), region_size)
     plain = {"l2r": LeftToRight, "r2l": RightToLeft, "random": RandomOrder, "tree": BalancedTree}
-    if kind not in plain:
-        raise unknown_name("order", kind, [*KINDS, "module:function"])
     return plain[kind]()
 
 
