@@ -8,7 +8,9 @@ from voi import runs
 from voi.analysis import normalized_levenshtein
 from voi.checkpoint import Checkpoint
 from voi.model import Model
-from voi.validation import validate
+from voi.search import Found
+from voi.tokens.vocabulary import UNK
+from voi.validation import _is_right, validate
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +62,10 @@ def test_batches_do_not_matter(prepared):
     assert whole.accuracy == parts.accuracy
     assert whole.distance == pytest.approx(parts.distance)
     assert whole.elbo.num_tokens == parts.elbo.num_tokens
+
+
+def test_a_target_with_an_unknown_word_is_never_right():
+    a, b = 5, 6
+    for target, is_right in (([a, b], True), ([a, UNK], False), ([b, a], False)):
+        written = Found(tuple(target if UNK in target else [a, b]), (0, 1), (), (), 0.0)
+        assert _is_right(written, target) == is_right

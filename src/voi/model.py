@@ -106,7 +106,7 @@ class Model:
         if sample and merge:
             raise DataError("merge adds up the orders found by a beam: give it without sample")
         if sample and nbest > 1:
-            raise DataError(f"sampling draws sample.count texts: set that, not nbest (got {nbest})")
+            raise DataError(f"samples are counted by sample.num_samples, not nbest (got {nbest})")
         if not sample and nbest > beam:
             raise DataError(
                 f"nbest must be at most the beam, got {nbest} and {beam}: widen the beam"

@@ -1,5 +1,6 @@
 """`voi generate`: lines in, targets out, in order."""
 
+import io
 import json
 import subprocess
 import sys
@@ -84,6 +85,8 @@ def test_prefix_sampling_and_trace(run, tmp_path, monkeypatch, capsys):
         ("from-left a b c\tA zebra ___\n", ["--gaps"], "'zebra' cannot stand"),
         ("from-left a b c\tA\n", ["--gaps"], "expected a text with ___"),
         ("x\n", ["--gaps", "--prefix"], "give one of --gaps, --prefix and --keywords"),
+        ("x\n", ["--gaps", "--keywords", "A"], "give one of --gaps, --prefix and --keywords"),
+        ("x\n", ["--sample", "2", "--nbest", "2"], "not nbest (got 2)"),
         ("x\n", ["--keywords", "A B C A", "--max-length", "2"], "raise max_length"),
     ],
 )
@@ -145,3 +148,12 @@ def test_every_line_has_samples_of_its_own(run, tmp_path, monkeypatch, capsys):
     model = load(run)
     whole = model.generate(["from-left a b c"] * 60, sample=Sampling(1, 3.0, 1.0, 0))
     assert [one.text for (one,) in whole] == found
+
+
+def test_what_an_encoding_lacks_is_escaped(run, tmp_path, monkeypatch):
+    (tmp_path / "sources").write_text("from-left \u00e9\n", encoding="utf-8")
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+    assert call(monkeypatch, "generate", run, tmp_path / "sources", "--json") == 0
+    out.flush()
+    assert b"\\xe9" in out.buffer.getvalue()

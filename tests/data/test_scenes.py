@@ -150,7 +150,7 @@ class TestRegions:
         features, boxes = np.ones((2, 3), np.float32), np.zeros((2, 4), np.float32)
         first, second = Regions(features, boxes, "a"), Regions(features.copy(), boxes.copy(), "a")
         assert first == second
-        assert hash(first) == hash(second)
+        assert hash(first) == hash(second) == hash(Regions(features, boxes.astype(float), "a"))
         for other in (
             Regions(features, boxes, "b"),
             Regions(features * 2, boxes, "a"),

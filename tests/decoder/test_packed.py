@@ -77,3 +77,13 @@ def test_search_with_packed_weights_scores_what_it_writes():
         for parameter in decoder.parameters():
             parameter.grad = torch.randn_like(parameter)
         torch.optim.Adam(decoder.parameters(), lr=0.02, fused=True).step()  # the next one sees it
+
+
+@has_layout
+def test_under_autocast_maps_are_shared():
+    """The layout is of float32, which inputs are not there."""
+    large, embedding = nn.Linear(512, 640), nn.Embedding(640, 512)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert packed.packed(large) is large
+        scores = packed.word_scores(embedding)(torch.randn(3, 512))
+    assert scores.dtype == torch.bfloat16

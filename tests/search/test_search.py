@@ -1,5 +1,6 @@
 """Search against enumeration, teacher forcing and a naive greedy loop."""
 
+import dataclasses
 import math
 from itertools import pairwise, permutations, product
 
@@ -9,8 +10,11 @@ import torch
 from chance import assert_frequencies
 from small_models import text_batch, tiny_decoder
 from voi.decoder.cache import Stepper
-from voi.search import Sampling, ids_in_reading_order, order_of_slots, search
+from voi.search import Rules, Sampling, ids_in_reading_order, order_of_slots, search
 from voi.search.choose import nucleus
+from voi.search.constraints import Constraints
+from voi.search.search import _is_done
+from voi.search.state import SearchState
 from voi.tokens import END
 
 SOURCES = [[4, 5, 6], [6], [5, 4], [4, 4], [6, 5, 4, 6]]
@@ -206,3 +210,18 @@ def test_double_precision_is_kept():
     words = text_batch([ids_in_reading_order(found)], [[5, 4]])
     order = torch.tensor(order_of_slots(found.slots)).view(1, 1, -1)
     assert found.score == pytest.approx(decoder.log_prob(words, order).item(), abs=1e-12)
+
+
+@pytest.mark.parametrize("penalty", [-1.0, 0.0, 1.0])
+def test_a_search_goes_on_while_an_open_hypothesis_can_win(penalty):
+    """One is closed at -2.3 after 3 steps; of the open ones one is better, one hopeless."""
+    decoder = tiny_decoder()
+    constraints = Constraints.start([Rules()] * 2, 2, 200, torch.device("cpu"))
+    started = SearchState.start(Stepper(decoder), _source(decoder, SOURCES[:2]), 2, constraints)
+    state = dataclasses.replace(
+        started,
+        scores=torch.tensor([[-2.3, -0.1], [-2.3, -999.0]]),
+        lengths=torch.full((2, 2), 3),
+        closed=torch.tensor([[True, False]] * 2),
+    )
+    assert _is_done(state, 1, penalty).tolist() == [False, True]
