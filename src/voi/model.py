@@ -12,7 +12,8 @@ from voi import checkpoint
 from voi.batch import Batch, collate
 from voi.checkpoint import Checkpoint
 from voi.config import DataConfig, Experiment
-from voi.data import Example, Regions, Source
+from voi.data import Example, Regions, Source, Task
+from voi.data.tasks import make_task
 from voi.decoder.cache import Stepper
 from voi.devices import check_device
 from voi.errors import CheckpointError, DataError
@@ -69,6 +70,10 @@ class Model:
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a model folder that `from_pretrained` and `voi.load` read."""
         checkpoint.save(Path(folder), self.experiment, self.codec, self.networks, self._region_size)
+
+    def task(self) -> Task:
+        """Return the data it was trained on, read from where it was then."""
+        return make_task(self.experiment.data.task, self.experiment.data.options)
 
     @property
     def device(self) -> torch.device:

@@ -20,7 +20,7 @@ from voi.atomic import write_text
 from voi.config import Experiment
 from voi.data import Example, Task
 from voi.data.example import Picked
-from voi.data.tasks import make_task
+from voi.data.tasks import located, make_task
 from voi.devices import check_device
 from voi.errors import CheckpointError, DataError
 from voi.networks import Networks
@@ -39,7 +39,7 @@ SAMPLES = 3  # targets that validation shows
 class Prepared:
     """Everything an experiment trains on, in ids."""
 
-    experiment: Experiment  # search.max_length resolved
+    experiment: Experiment  # search.max_length and paths resolved
     task: Task
     codec: Codec
     train: Corpus
@@ -91,12 +91,17 @@ def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
     valid_examples = first(task.split("valid"), experiment.training.valid_examples)
     cache = _cache(experiment, "valid")
     valid, valid_report = build_corpus(valid_examples, codec, experiment.data, cache)
-    if not experiment.search.max_length:
-        longest = int(train.targets.lengths.max())
-        found = dataclasses.replace(experiment.search, max_length=longest)
-        experiment = dataclasses.replace(experiment, search=found)
     reports = {"train": train_report, "valid": valid_report}
-    return Prepared(experiment, task, codec, train, valid, reports)
+    return Prepared(_resolved(experiment, task, train), task, codec, train, valid, reports)
+
+
+def _resolved(experiment: Experiment, task: Task, train: Corpus) -> Experiment:
+    """Return the experiment as a run stores it: what the data says, and where the data is."""
+    data, search = experiment.data, experiment.search
+    data = dataclasses.replace(data, options=located(task, data.options))
+    if not search.max_length:
+        search = dataclasses.replace(search, max_length=int(train.targets.lengths.max()))
+    return dataclasses.replace(experiment, data=data, search=search)
 
 
 def _cache(experiment: Experiment, split: str) -> Path | None:

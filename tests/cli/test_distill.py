@@ -6,7 +6,6 @@ import pytest
 
 from small_runs import call, tiny_trainer
 from voi import load
-from voi.data.tasks import make_task
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +23,7 @@ def test_outputs_become_pairs_that_train(run, tmp_path, monkeypatch, capsys):
     out = tmp_path / "distilled"
     assert call(monkeypatch, "distill", run, "--split", "valid", "--beam", 2, "--out", out) == 0
     model = load(run)
-    task = make_task(model.experiment.data.task, model.experiment.data.options)
+    task = model.task()
     valid, train = task.split("valid"), task.split("train")
     written = [best.text for best, *_ in model.generate([e.source for e in valid], beam=2)]
     assert [pair["source"] for pair in _pairs(out / "valid.jsonl")] == [e.source for e in valid]

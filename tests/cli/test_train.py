@@ -148,3 +148,18 @@ def test_your_own_pairs(monkeypatch, capsys, tmp_path):
     assert "valid accuracy" in capsys.readouterr().out
     parallel = ["--source", "a.ro", "--target", "a.en", "--out", "parallel"]
     assert call(monkeypatch, "train", *parallel, *small) == 0
+
+
+def test_a_run_knows_its_data_from_any_folder(tmp_path, monkeypatch):
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    for folder, word in ((here, "a"), (elsewhere, "b")):
+        folder.mkdir()
+        lines = [f"{word} {i}\t{word}" for i in range(30)]
+        for name in ("train.tsv", "test.tsv"):
+            (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    monkeypatch.chdir(here)
+    files = "--data", "train.tsv", "--test", "test.tsv", "--out", "run"
+    assert call(monkeypatch, "train", *files, *settings_of()[2:], "--set", "training.steps=2") == 0
+    monkeypatch.chdir(elsewhere)
+    task = voi.load(here / "run").task()
+    assert {e.target for name in ("train", "valid", "test") for e in task.split(name)} == {"a"}

@@ -16,7 +16,6 @@ from voi.batch import collate, make_batches
 from voi.bench.order_cell import trainer_of
 from voi.bench.stopwatch import Stopwatch
 from voi.config import Experiment
-from voi.data.tasks import make_task
 from voi.distributions import Uniform
 from voi.errors import CheckpointError
 from voi.evaluation import Settings, System, default_metrics, evaluate, score_outputs
@@ -140,7 +139,7 @@ def order_values(model: Model, test: Settings) -> dict[str, Any]:
     The targets are those whose likelihood is bounded. A uniform law has no likeliest order.
     """
     data, networks = model.experiment.data, model.networks
-    examples = make_task(data.task, data.options).split(test.split)
+    examples = model.task().split(test.split)
     limits = test.limit, test.likelihood_limit, len(examples)
     examples = runs.first(examples, min(limit for limit in limits if limit))
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)

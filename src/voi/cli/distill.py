@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from voi.cli.app import Device, app
-from voi.data.tasks import make_task
 from voi.distillation import distill
 from voi.evaluation.outputs import Decoding
 from voi.model import load
@@ -29,9 +28,7 @@ def command(
     Then: voi train --data data/distilled
     """
     model = load(run, device)
-    experiment, console = model.experiment, Console(soft_wrap=True)
-    task = make_task(experiment.data.task, experiment.data.options)
-    search = experiment.search
+    search, console = model.experiment.search, Console(soft_wrap=True)
     decoding = Decoding(beam, search.length_penalty, search.max_length)
     with Progress(console=console) as bar:
         line = bar.add_task(split, total=None)
@@ -39,7 +36,7 @@ def command(
         def told(what: str, done: int, total: int) -> None:
             bar.update(line, description=what, completed=done, total=total)
 
-        found = distill(model, task, split, out, decoding, told)
+        found = distill(model, model.task(), split, out, decoding, told)
     option = "" if found.has_sources else """ --set 'data.options.source_key=""'"""
     said = f"{found.num_pairs:,} pairs in {out}: voi train --data {out}{option}"
     console.print(said, highlight=False, markup=False)

@@ -13,7 +13,6 @@ from rich.table import Table
 
 from voi.cli.app import Device, app
 from voi.data import Example, Task
-from voi.data.tasks import make_task
 from voi.errors import DataError, MissingExtraError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES
@@ -144,8 +143,7 @@ def _only_one(runs: Sequence[Path], traces: Sequence[Path]) -> Path:
 def _open(run: Path, device: str) -> tuple[Model, Task]:
     """Return a model and the data it was trained on."""
     model = load(run, device)
-    data = model.experiment.data
-    return model, make_task(data.task, data.options)
+    return model, model.task()
 
 
 def _of_runs(

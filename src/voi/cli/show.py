@@ -11,7 +11,6 @@ from voi.analysis import Trace
 from voi.cli.app import Device, app
 from voi.cli.drawing import draw_steps, sentence
 from voi.data import ImageTask, Regions, Source
-from voi.data.tasks import make_task
 from voi.errors import DataError, VoiError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES, PAGE_SUFFIXES, output_path
@@ -67,9 +66,8 @@ def show(
 
 def _check_sourceless(model: Model) -> None:
     """Raise if the model was trained with sources; where its data is gone, nobody knows."""
-    data = model.experiment.data
     try:
-        example = make_task(data.task, data.options).split("valid")[0]
+        example = model.task().split("valid")[0]
     except VoiError:
         return
     if example.source is not None:
@@ -80,12 +78,11 @@ def _image_task(model: Model) -> ImageTask | None:
     """Return the task whose images the model describes; None where sources are no images."""
     if model.networks.decoder.source.regions is None:
         return None
-    data = model.experiment.data
-    task = make_task(data.task, data.options)
+    task = model.task()
     if not isinstance(task, ImageTask):
         raise DataError(
-            f"this run describes images, and its task {data.task} does not name any: use "
-            "voi.load(run).generate with regions, then voi.plots.draw_generation"
+            f"this run describes images, and its task {model.experiment.data.task} does not name "
+            "any: use voi.load(run).generate with regions, then voi.plots.draw_generation"
         )
     return task
 

@@ -19,7 +19,7 @@ from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
 from voi.cli.own_data import data_settings
 from voi.data import Example, Source
-from voi.data.tasks import make_task, split_names
+from voi.data.tasks import split_names
 from voi.errors import ConfigError
 from voi.memory import training_memory
 from voi.model import ANY_LENGTH, load
@@ -271,8 +271,7 @@ def _print_plan(prepared: Prepared, console: Console) -> None:
 def _print_learned(run: Path, console: Console) -> None:
     """Print accuracy, learned orders beside the known best ones, and targets being written."""
     model = load(run)
-    experiment = model.experiment
-    task = make_task(experiment.data.task, experiment.data.options)
+    experiment, task = model.experiment, model.task()
     split = split_names(task)[-1]
     examples = runs.first(task.split(split), experiment.training.valid_examples)
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)

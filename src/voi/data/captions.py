@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Captions:
     The captions stand in one file that names the split of each image, or in one file per split.
     Without a valid split a share of the training images is held out for it; `notes` says so.
     """
+
+    paths: ClassVar[tuple[str, ...]] = ("captions", "train", "valid", "test", "regions", "images")
 
     captions: str = ""  # a file of captions that names splits
     train: str = ""  # instead: a file for each split

@@ -110,7 +110,8 @@ class Task(Protocol):
 
     A task whose targets are not plain text says so once, as a class variable `target_kind`: it
     decides which metrics the task gets, and whether its words have parts of speech. One that
-    accepts other targets than the given one has `is_right(example, text)`.
+    accepts other targets than the given one has `is_right(example, text)`. One that reads files
+    names the fields that say where they are, as `paths`.
     """
 
     def split(self, name: str) -> Sequence[Example]:

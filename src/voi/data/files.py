@@ -81,6 +81,12 @@ class FileTask:
         return ()
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """The fields that are paths; what is no saved data set is an id of the hub."""
+        is_saved = bool(self.hub) and Path(self.hub).is_dir()
+        return ("train", "valid", "test", "folder", *(["hub"] if is_saved else []))
+
+    @property
     def split_names(self) -> tuple[str, ...]:
         """The splits that there are; valid may be held out from train."""
         return ("train", "valid", "test") if self.has("test") else ("train", "valid")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, cast, get_args
 
 from voi.data.addition import Addition
@@ -72,3 +73,13 @@ def make_task(name: str, options: Mapping[str, Any]) -> Task:
         raise unknown_name("task", name, [*TASKS, "module:Class"])
     made = TASKS[name] if name in TASKS else load_named(name, "task")
     return cast(Task, from_table(cast(type, made), options, where="data.options."))
+
+
+def located(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a task with absolute paths: they name the same files from anywhere.
+
+    >>> located(Addition(), {"digits": 2})
+    {'digits': 2}
+    """
+    given = {name: getattr(task, name) for name in getattr(task, "paths", ())}
+    return {**options, **{name: str(Path(path).absolute()) for name, path in given.items() if path}}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from voi.data import Example, Task
-from voi.data.tasks import make_task, split_names
+from voi.data.tasks import split_names
 from voi.errors import ConfigError, DataError
 from voi.evaluation import identity
 from voi.evaluation.comparison import System
@@ -69,8 +69,7 @@ def evaluate(
 
     What is in the folder already, from an evaluation with the same settings, is not redone.
     """
-    data = model.experiment.data
-    task = make_task(data.task, data.options)
+    task = model.task()
     examples = _split(task, settings.split)
     job = _Job(model, examples, folder, settings, told)
     outputs = job.outputs(name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from voi.data import Example, ImageTask, Regions, Source, Task
-from voi.data.tasks import make_task, split_names
+from voi.data.tasks import split_names
 from voi.errors import DataError, MissingExtraError, VoiError
 from voi.model import Model
 from voi.study.pictures import Pictures, data_uri, pictures_of
@@ -68,11 +68,10 @@ class Sources:
 
 def sources_of(model: Model) -> Sources:
     """Return the sources of a run's task; a run of texts can do without its data."""
-    data = model.experiment.data
     if model.networks.decoder.source.regions is not None:
-        return _images(make_task(data.task, data.options), data.task)
+        return _images(model.task(), model.experiment.data.task)
     try:
-        task = make_task(data.task, data.options)
+        task = model.task()
         split = task.split("valid")
         examples = [split[i] for i in range(min(MOST_EXAMPLES, len(split)))]
     except (VoiError, OSError) as error:
