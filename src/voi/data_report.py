@@ -39,6 +39,7 @@ class SplitReport:
     unknown_sources: float  # share of source tokens outside the vocabulary
     unknown_targets: float  # share of target tokens outside the vocabulary
     targets_with_unknown: float  # share of targets with at least one such token
+    targets_with_copies: float  # share of targets with a token that is copied from the source
     num_repeated: int  # pairs that stand in the split before
     seen_in_train: float  # share of pairs that stand in the training split
     too_long: str = ""  # which examples are over the limits
@@ -83,6 +84,7 @@ class _Measured:
     target_lengths: array = field(default_factory=lambda: array("q"))
     unknown_sources: array = field(default_factory=lambda: array("q"))  # tokens
     unknown_targets: array = field(default_factory=lambda: array("q"))
+    copied_targets: array = field(default_factory=lambda: array("q"))
     digests: bytearray = field(default_factory=bytearray)  # 8 bytes each
 
     @property
@@ -100,6 +102,7 @@ def _measure(examples: Sequence[Example], codec: Codec) -> _Measured:
         measured.target_lengths.append(len(encoded.target))
         measured.unknown_sources.append((encoded.source or []).count(UNK))
         measured.unknown_targets.append(encoded.target.count(UNK))
+        measured.copied_targets.append(sum(i in codec.vocabulary.copies for i in encoded.target))
         measured.digests += pair_key(example)
     return measured
 
@@ -111,13 +114,14 @@ def _source_length(source: Source, ids: list[int] | None) -> int:
 def _split_report(
     name: str, measured: _Measured, seen: UInt64[np.ndarray, " different"], config: DataConfig
 ) -> SplitReport:
-    source_lengths, target_lengths, unknown_sources, unknown_targets = (
+    source_lengths, target_lengths, unknown_sources, unknown_targets, copied_targets = (
         np.frombuffer(numbers, np.int64)
         for numbers in (
             measured.source_lengths,
             measured.target_lengths,
             measured.unknown_sources,
             measured.unknown_targets,
+            measured.copied_targets,
         )
     )
     limits = limits_of(config)
@@ -131,6 +135,7 @@ def _split_report(
         unknown_sources=float(unknown_sources.sum() / max(1, source_lengths.sum())),
         unknown_targets=float(unknown_targets.sum() / max(1, target_lengths.sum())),
         targets_with_unknown=float((unknown_targets > 0).mean()),
+        targets_with_copies=float((copied_targets > 0).mean()),
         num_repeated=len(measured.keys) - len(np.unique(measured.keys)),
         seen_in_train=float(np.isin(measured.keys, seen).mean()),
         too_long=_too_long(limits, measured.examples, config.long_examples == "error"),
@@ -173,6 +178,7 @@ def report_rows(report: DataReport) -> list[tuple[str, ...]]:
         "unknown source tokens": [split.unknown_sources for split in splits],
         "unknown target tokens": [split.unknown_targets for split in splits],
         "targets with unknown tokens": [split.targets_with_unknown for split in splits],
+        "targets with copied tokens": [split.targets_with_copies for split in splits],
     }
     rows += [(label, *(f"{share:.1%}" for share in values)) for label, values in shares.items()]
     rows.append(("repeated pairs", *(f"{split.num_repeated:,}" for split in splits)))
