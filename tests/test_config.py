@@ -144,6 +144,8 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
         (['order.kind="l2r'], "neither a TOML value nor a plain word"),
         (["decoder.width=60", "decoder.heads=8"], "decoder.width must be a multiple of twice"),
         (["decoder.heads=0"], "decoder.width must be a multiple of twice"),
+        (["decoder.width=0"], "decoder.width must be at least 1, got 0"),
+        (["order.width=-8"], "order.width must be at least 1, got -8"),
         (["order.width=2"], "order.width must be a multiple of twice"),
         (["decoder.layers=0"], "decoder.layers must be at least 1"),
         (["decoder.dropout=1.0"], "decoder.dropout must be in [0, 1), got 1.0"),
@@ -152,7 +154,7 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
         (["data.max_target_length=0"], "data.max_target_length must be at least 1, got 0"),
         (["training.batch_size=0"], "phase 'main': batch_size must be at least 1, got 0"),
         (["training.steps=0"], "phase 'main' needs either steps or epochs"),
-        (["training.entropy_hold=2.0"], "entropy_hold is a share of the phase in [0, 1]"),
+        (["training.entropy_hold=2.0"], "entropy_hold must be from 0 to 1, got 2.0"),
         (["training.entropy_weight=0.0", "training.entropy_final=0.1"], "positive to be annealed"),
         (["training.num_orders=1"], "training.num_orders must be at least 2 for a learned order"),
         (["decoder.head=sequential"], 'decoder.head = "sequential" writes left to right only'),
@@ -175,6 +177,21 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
         (["order.source_layers=-1"], "order.source_layers must be at least 0, got -1"),
         (["search.beam=0"], "search.beam must be at least 1, got 0"),
         (["search.max_length=-3"], "search.max_length must be at least 0, got -3"),
+        (["search.length_penalty=11"], "search.length_penalty must be from -10 to 10, got 11"),
+        (["search.length_penalty=nan"], "search.length_penalty must be a finite number, got nan"),
+        (["training.epochs=nan"], "epochs must be a finite number, got nan"),
+        (["training.epochs=inf"], "epochs must be a finite number, got inf"),
+        (["training.decoder_rate=-inf"], "decoder_rate must be a finite number, got -inf"),
+        (["training.clip=inf"], "training.clip must be a finite number, got inf"),
+        (["training.decoder_betas=[0.9, nan]"], "decoder_betas must be a finite number, got nan"),
+        (["training.decoder_betas=[2, 0.9]"], "training.decoder_betas must be in [0, 1), got 2.0"),
+        (["training.order_betas=[0.9, 1]"], "training.order_betas must be in [0, 1), got 1.0"),
+        (["training.seed=18446744073709551616"], "training.seed must be below 2**63"),
+        (
+            ["training.share=true", "order.width=128"],
+            "share needs equal width, hidden, heads, source_layers in order and decoder, got "
+            "[128, 256, 4, 2] and [64, 256, 4, 2]: set them alike, or training.share=false",
+        ),
     ],
 )
 def test_errors_say_what_to_do_in_one_line(settings, message):
@@ -283,6 +300,19 @@ def test_a_table_may_extend_another(tmp_path):
     more.write_text(f'extends = "{more}"\n')
     with pytest.raises(ConfigError, match="extends must name another"):
         load_table(str(more))
+
+
+def test_tables_that_extend_each_other_in_a_ring(tmp_path):
+    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
+    one.write_text(f'extends = "{two}"\n')
+    two.write_text(f'extends = "{one}"\n')
+    with pytest.raises(ConfigError, match=r"two\.toml: extends must name another .*one\.toml"):
+        load_table(str(one))
+
+
+def test_widths_may_differ_where_nothing_is_shared():
+    made = with_settings("training.share=true", "order.width=128", "order.kind=l2r")
+    assert made.order.width == 128
 
 
 @pytest.mark.parametrize("name", ["django", "coco", "gigaword", "wmt16-ro-en"])

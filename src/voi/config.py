@@ -3,7 +3,7 @@
 import dataclasses
 import tomllib
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -13,11 +13,14 @@ from typing import Any, Literal
 from voi.errors import ConfigError
 from voi.tables import (
     as_table,
+    assign,
     copied,
     from_table,
     merged,
     parse_value,
     require,
+    require_between,
+    require_fractions,
     require_least,
     unknown_name,
 )
@@ -64,13 +67,7 @@ class DecoderConfig:
     count_steps: bool = True  # tokens know at which step they were written; the paper's do not
 
     def __post_init__(self) -> None:
-        require(
-            self.heads >= 1 and self.width % (2 * self.heads) == 0,
-            f"decoder.width must be a multiple of twice decoder.heads, "
-            f"got {self.width} and {self.heads}",
-        )
-        require_least(self, "decoder.", hidden=1, layers=1, source_layers=0)
-        require(0 <= self.dropout < 1, f"decoder.dropout must be in [0, 1), got {self.dropout}")
+        _check_network(self, "decoder.")
 
 
 @dataclass(frozen=True)
@@ -94,22 +91,37 @@ class OrderConfig:
     token_dropout: float = 0.0  # share of target tokens the generator does not see in training
 
     def __post_init__(self) -> None:
-        require(
-            self.heads >= 1 and self.width % (2 * self.heads) == 0,
-            f"order.width must be a multiple of twice order.heads, "
-            f"got {self.width} and {self.heads}",
-        )
-        require_least(self, "order.", hidden=1, layers=1, source_layers=0, beam=1)
+        _check_network(self, "order.")
+        require_least(self, "order.", beam=1)
+        require_fractions(self, "order.", "token_dropout")
         check_kind(self.kind)
         if self.law not in LAWS and ":" not in self.law:
             raise unknown_name("order.law", self.law, [*LAWS, "module:Class"])
-        for name in ("dropout", "token_dropout"):
-            value = getattr(self, name)
-            require(0 <= value < 1, f"order.{name} must be in [0, 1), got {value}")
 
     @property
     def is_learned(self) -> bool:
         return self.kind == "voi"
+
+
+def _check_network(config: DecoderConfig | OrderConfig, where: str) -> None:
+    require(
+        config.heads >= 1 and config.width % (2 * config.heads) == 0,
+        f"{where}width must be a multiple of twice {where}heads, "
+        f"got {config.width} and {config.heads}",
+    )
+    require_least(config, where, width=1, hidden=1, layers=1, source_layers=0)
+    require_fractions(config, where, "dropout")
+
+
+def check_sharing(order: OrderConfig, decoder: DecoderConfig) -> None:
+    """Raise where the generator cannot use the decoder's source encoder and embedding."""
+    same = ("width", "hidden", "heads", "source_layers")
+    ours, theirs = ([getattr(config, name) for name in same] for config in (order, decoder))
+    require(
+        ours == theirs,
+        f"share needs equal {', '.join(same)} in order and decoder, got {ours} and {theirs}: set "
+        f"them alike, or training.share=false",
+    )
 
 
 @dataclass(frozen=True)
@@ -150,11 +162,7 @@ class Phase:
             min(self.alternate) >= 0,
             f"{where}: alternate must not be negative, got {list(self.alternate)}",
         )
-        for name in ("entropy_hold", "decay_hold"):
-            value = getattr(self, name)
-            require(
-                0 <= value <= 1, f"{where}: {name} is a share of the phase in [0, 1], got {value}"
-            )
+        require_between(self, f"{where}: ", 0, 1, "entropy_hold", "decay_hold")
         require(
             self.entropy_final < 0 or self.entropy_weight > 0,
             f"{where}: entropy_weight must be positive to be annealed, got {self.entropy_weight}",
@@ -175,10 +183,7 @@ class ObjectiveConfig:
     ppo_clip: float = 0.1
 
     def __post_init__(self) -> None:
-        require(
-            0 <= self.label_smoothing < 1,
-            f"objective.label_smoothing must be in [0, 1), got {self.label_smoothing}",
-        )
+        require_fractions(self, "objective.", "label_smoothing")
         require(
             self.standardize_floor > 0,
             f"objective.standardize_floor must be positive, got {self.standardize_floor}",
@@ -210,6 +215,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         require_least(self, "training.", seed=0, clip=0, log_every=1, validate_every=1)
         require_least(self, "training.", checkpoint_every=1, keep_every=0, valid_examples=1)
+        require(self.seed < 2**63, f"training.seed must be below 2**63, got {self.seed}")
+        require_fractions(self, "training.", "decoder_betas", "order_betas")
 
 
 @dataclass(frozen=True)
@@ -222,6 +229,7 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         require_least(self, "search.", beam=1, max_length=0)
+        require_between(self, "search.", -10, 10, "length_penalty")
 
 
 @dataclass(frozen=True)
@@ -242,10 +250,11 @@ class Experiment:
                 f"phase {phase.name!r} has order voi, the experiment {self.order.kind!r}: only the "
                 f"experiment's own order is learned; set order.kind = voi",
             )
-            is_own = phase.order in ("", self.order.kind)
-            learns = is_own and self.order.is_learned and not phase.freeze_orders
+            is_learned = phase.order in ("", self.order.kind) and self.order.is_learned
+            if is_learned and phase.share:
+                check_sharing(self.order, self.decoder)
             require(
-                phase.num_orders >= 2 or not learns,
+                phase.num_orders >= 2 or not is_learned or phase.freeze_orders,
                 f"training.num_orders must be at least 2 for a learned order, got "
                 f"{phase.num_orders} in phase {phase.name!r}: the baseline is the mean over "
                 f"sampled orders",
@@ -313,7 +322,7 @@ def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any
             _drop_everywhere(result.setdefault("training", {}), path[1])
         if path[:2] == ["training", "phases"] and len(path) > 2:  # the only phase may be left out
             result.setdefault("training", {}).setdefault("phases", [{}])
-        _assign(result, path, value, key)
+        assign(result, path, value, key)
     return result
 
 
@@ -321,20 +330,6 @@ def _drop_everywhere(training: dict[str, Any], name: str) -> None:
     for table in [training, *training.get("phases", [])]:
         table.pop(name, None)
         table.pop(_EXCLUSIVE.get(name, name), None)
-
-
-def _assign(table: Any, path: Sequence[str], value: Any, key: str) -> None:
-    *parents, last = path
-    for name in parents:
-        if isinstance(table, list):
-            if not name.isdigit() or int(name) >= len(table):
-                raise ConfigError(f"--set {key}: expected 0 to {len(table) - 1}, got {name!r}")
-            table = table[int(name)]
-        elif isinstance(table, dict):
-            table = table.setdefault(name, {})
-    if not isinstance(table, dict):
-        raise ConfigError(f"--set {key}: {'.'.join(parents)} has no fields")
-    table[last] = value
 
 
 def with_pretraining(table: Mapping[str, Any], order: str) -> dict[str, Any]:
@@ -365,7 +360,7 @@ def presets() -> dict[str, str]:
     return {name: text.partition("\n")[0].lstrip("# ") for name, text in texts.items()}
 
 
-def load_table(name: str) -> dict[str, Any]:
+def load_table(name: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the table of a preset, or of a TOML file if `name` is a path to one.
 
     A table with `extends` starts from another preset or file and says what differs.
@@ -387,9 +382,13 @@ def load_table(name: str) -> dict[str, Any]:
     base = table.pop("extends", None)
     if base is None:
         return table
-    if not isinstance(base, str) or base == name:
-        raise ConfigError(f"{name}: extends must name another preset or file, got {base!r}")
-    return merged(load_table(base), table)
+    extended_by = (*extended_by, name)
+    if not isinstance(base, str) or base in extended_by:
+        raise ConfigError(
+            f"{name}: extends must name another preset or file, got {base!r}: leave it out, or "
+            f"name one that does not extend {extended_by[0]}"
+        )
+    return merged(load_table(base, extended_by), table)
 
 
 _SECTIONS = tuple(f.name for f in dataclasses.fields(Experiment))

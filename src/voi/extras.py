@@ -1,6 +1,7 @@
 """What is loaded by name when it is first needed: optional libraries, and parts of a user's own."""
 
 import importlib
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -35,3 +36,23 @@ def load_named(name: str, what: str) -> Callable[..., Any]:
     if not callable(found):
         raise ConfigError(f"{what} {name!r} is no function but {found!r}: give module:function")
     return found
+
+
+def load_callable(name: str, what: str, expected: str, *arguments: str, **options: Any) -> Any:
+    """Return a user's function or class that can be called in this way; `expected` says which."""
+    found = load_named(name, what)
+    try:
+        signature = inspect.signature(found)
+    except (TypeError, ValueError):  # some that are written in C have none
+        return found
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError as error:
+        raise ConfigError(f"{what} {name!r} must take {expected}, got {signature}") from error
+    return found
+
+
+def failed(name: str, error: Exception, expected: str) -> ConfigError:
+    """Return the error of a user's function that raised one."""
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return ConfigError(f"{name} failed ({reason}): expected {expected}; --debug shows where")

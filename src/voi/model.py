@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -106,15 +107,16 @@ class Model:
         parts is sampled as it would be in one.
         """
         sources = [sources] if isinstance(sources, str) else list(sources)
-        options = self.experiment.search
-        beam = options.beam if beam is None else beam
+        given = {"beam": beam, "length_penalty": length_penalty, "max_length": max_length or None}
+        asked: dict[str, Any] = {name: x for name, x in given.items() if x is not None}
+        options = dataclasses.replace(self.experiment.search, **asked)
         if sample and merge:
             raise DataError("merge adds up the orders found by a beam: give it without sample")
         if sample and nbest > 1:
             raise DataError(f"samples are counted by sample.num_samples, not nbest (got {nbest})")
-        if not sample and nbest > beam:
+        if not sample and nbest > options.beam:
             raise DataError(
-                f"nbest must be at most the beam, got {nbest} and {beam}: widen the beam"
+                f"nbest must be at most the beam, got {nbest} and {options.beam}: widen the beam"
             )
         rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
         stepper, results = Stepper(self.networks.decoder), []
@@ -124,10 +126,10 @@ class Model:
             found = search(
                 stepper,
                 self.networks.decoder.encode(batch),
-                beam=beam,
-                nbest=beam if merge else nbest,
-                length_penalty=options.length_penalty if length_penalty is None else length_penalty,
-                max_length=max_length or options.max_length,
+                beam=options.beam,
+                nbest=options.beam if merge else nbest,
+                length_penalty=options.length_penalty,
+                max_length=options.max_length,
                 sampling=sample,
                 rules=rules[part],
                 first=first + start,

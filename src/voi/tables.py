@@ -2,7 +2,9 @@
 
 import dataclasses
 import difflib
+import math
 import re
+import sys
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +32,21 @@ def require_least(config: object, where: str, **least: int) -> None:
     for name, lowest in least.items():
         value = getattr(config, name)
         require(value >= lowest, f"{where}{name} must be at least {lowest}, got {value}")
+
+
+def require_between(config: object, where: str, low: int, high: int, *names: str) -> None:
+    """Raise the error of the first field that lies outside a range."""
+    for name in names:
+        value = getattr(config, name)
+        require(low <= value <= high, f"{where}{name} must be from {low} to {high}, got {value}")
+
+
+def require_fractions(config: object, where: str, *names: str) -> None:
+    """Raise the error of the first field, or entry of a field, that is no share below one."""
+    for name in names:
+        value = getattr(config, name)
+        for share in value if isinstance(value, tuple) else (value,):
+            require(0 <= share < 1, f"{where}{name} must be in [0, 1), got {share}")
 
 
 def from_table(cls: type, table: Mapping[str, Any], where: str = "") -> Any:
@@ -75,10 +92,12 @@ def as_table(value: Any, where: str) -> dict[str, Any]:
 
 
 def _convert_plain(hint: Any, value: Any, where: str) -> Any:
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and type(value) is int and abs(value) <= sys.float_info.max:
         return float(value)
     if hint in (int, float, str, bool) and type(value) is not hint:
         raise ConfigError(f"{where} must be of type {hint.__name__}, got {value!r}")
+    if hint is float and not math.isfinite(value):
+        raise ConfigError(f"{where} must be a finite number, got {value}")
     return value
 
 
@@ -101,6 +120,21 @@ def merged(base: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)
     }
     return {**base, **table, **both}
+
+
+def assign(table: Any, path: Sequence[str], value: Any, key: str) -> None:
+    """Set one value of nested tables; lists are entered by number. `key` stands in errors."""
+    *parents, last = path
+    for name in parents:
+        if isinstance(table, list):
+            if not name.isdigit() or int(name) >= len(table):
+                raise ConfigError(f"--set {key}: expected 0 to {len(table) - 1}, got {name!r}")
+            table = table[int(name)]
+        elif isinstance(table, dict):
+            table = table.setdefault(name, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"--set {key}: {'.'.join(parents)} has no fields")
+    table[last] = value
 
 
 def copied(value: Any) -> Any:

@@ -119,11 +119,25 @@ def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(
-    "options", [["--sample", 2, "--temperature", 0], ["--top-p", 2], ["--sample", -1]]
+    ("options", "message"),
+    [
+        (["--sample", -1], "'--sample'"),
+        (["--sample", 2, "--temperature", 0], "--temperature"),
+        (["--sample", 2, "--temperature", "nan"], "--temperature"),
+        (["--sample", 2, "--temperature", "inf"], "--temperature"),
+        (["--sample", 2, "--top-p", 2], "--top-p"),
+        (["--sample", 2, "--top-p", "nan"], "--top-p"),
+        (["--sample", 2, "--seed", -5], "--seed"),
+        (["--length-penalty", "nan"], "length_penalty must be from -10 to 10, got nan"),
+        (["--length-penalty", "inf"], "length_penalty must be from -10 to 10, got inf"),
+        (["--length-penalty", "1e300"], "length_penalty must be from -10 to 10, got 1e+300"),
+    ],
+    ids=str,
 )
-def test_bad_sampling_is_one_line(run, lines, options, monkeypatch, capsys):
+def test_numbers_out_of_range_are_one_line(run, lines, options, message, monkeypatch, capsys):
     assert call(monkeypatch, "generate", run, lines, *options) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
 
 
 def test_a_mark_of_the_byte_order_is_not_read_and_a_tab_is_refused(

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import voi.cli.orders
 from small_models import roughen
-from small_runs import tiny_experiment
+from small_runs import call, tiny_experiment
 from voi import checkpoint, load, runs
 from voi.analysis import read_traces
 from voi.cli.app import app
@@ -153,6 +153,11 @@ def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
     assert "no figures: " in output
     assert "pip install 'voi[plots]'" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "figures").exists()
+
+
+def test_a_seed_is_no_negative_number(run, monkeypatch, capsys):
+    assert call(monkeypatch, "orders", run, "--seed", -5) == 2
+    assert "'--seed': -5 is not in the range" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_is_said(run, tmp_path):

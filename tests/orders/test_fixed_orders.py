@@ -140,11 +140,19 @@ BAD = {
 }
 
 
+def without_arguments():
+    return torch.zeros(1)
+
+
+def broken(batch):
+    return {}["key"]
+
+
 @pytest.fixture
 def user_module(monkeypatch):
     module = types.ModuleType("user_orders")
     module.good = reversed_within_length
-    module.__dict__.update(BAD, number=7)
+    module.__dict__.update(BAD, number=7, none=without_arguments, broken=broken)
     monkeypatch.setitem(sys.modules, "user_orders", module)
     return "user_orders"
 
@@ -159,6 +167,18 @@ def test_user_function(user_module):
 def test_user_function_with_a_wrong_return(user_module, name):
     with pytest.raises(ConfigError, match=f"^{user_module}:{name} must return [^\n]*$"):
         law(f"{user_module}:{name}", [[A, BUS, RED], [A, A]])
+
+
+def test_user_function_with_a_wrong_signature(user_module):
+    with pytest.raises(
+        ConfigError, match=r"^order 'user_orders:none' must take \(batch\), [^\n]*$"
+    ):
+        law(f"{user_module}:none", [[A, BUS, RED], [A, A]])
+
+
+def test_user_function_that_fails(user_module):
+    with pytest.raises(ConfigError, match=r"^user_orders:broken failed \(KeyError: 'key'\)[^\n]*$"):
+        law(f"{user_module}:broken", [[A, BUS, RED], [A, A]])
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,14 @@ def test_max_length_ends_every_hypothesis():
 
 
 @pytest.mark.parametrize(
-    "options", [{"num_samples": 0}, {"temperature": 0.0}, {"top_p": 0.0}, {"top_p": 1.5}], ids=str
+    "options",
+    [
+        {"num_samples": 0},
+        *({"temperature": value} for value in (0.0, 1e-30, math.inf, math.nan)),
+        *({"top_p": value} for value in (0.0, 1e-50, 1.5, math.nan)),
+        {"seed": -5},
+    ],
+    ids=str,
 )
 def test_bad_sampling(options):
     with pytest.raises(ValueError, match="sampling needs"):

@@ -103,7 +103,7 @@ def _sampling(count: int, temperature: float, top_p: float, seed: int) -> Sampli
     try:
         settings = Sampling(max(count, 1), temperature, top_p, seed)
     except ValueError as error:
-        raise DataError(f"{error}: change --temperature, --top-p or --sample") from error
+        raise DataError(f"{error}: change --temperature, --top-p, --seed or --sample") from error
     return settings if count else None
 
 

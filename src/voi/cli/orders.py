@@ -76,7 +76,7 @@ def orders(
     counts: Counts = None,
     ranks: Ranks = False,
     tagger: TaggerName = "hanta",
-    seed: Annotated[int, typer.Option(help="Of samples and intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of samples and intervals.")] = 0,
     perturb: Perturb = None,
     reference: Reference = False,
     searched: Searched = 0,

@@ -12,7 +12,7 @@ from voi.batch import Batch
 from voi.decoder import SourceStates
 from voi.distributions import Delta, Uniform
 from voi.errors import ConfigError
-from voi.extras import load_named
+from voi.extras import failed, load_callable
 from voi.permutation import is_permutation
 from voi.tokens.vocabulary import UNK
 
@@ -100,16 +100,22 @@ def tree_ranks(n: int) -> tuple[int, ...]:
     return tuple(ranks)
 
 
+_EXPECTED = "(batch), a voi.batch.Batch, and return orders [batch, n] (docs/extending.md)"
+
+
 class UserOrder(nn.Module):
     """Orders from a user's function, named module:function, that maps a Batch to [batch, n]."""
 
     def __init__(self, name: str):
         super().__init__()
         self.name = name
-        self.function = load_named(name, "order")
+        self.function = load_callable(name, "order", _EXPECTED, "batch")
 
     def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
-        orders = self.function(batch)
+        try:
+            orders = self.function(batch)
+        except Exception as error:
+            raise failed(self.name, error, _EXPECTED) from error
         expected = tuple(batch.target.shape)
         if not isinstance(orders, Tensor) or tuple(orders.shape) != expected:
             found = tuple(orders.shape) if isinstance(orders, Tensor) else type(orders).__name__

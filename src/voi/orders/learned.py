@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from voi.batch import Batch
-from voi.config import OrderConfig
+from voi.config import OrderConfig, check_sharing
 from voi.decoder import InsertionDecoder, SourceEncoder, SourceStates
 from voi.distributions import (
     EarlyLate,
@@ -17,9 +17,8 @@ from voi.distributions import (
     OrderLaw,
     PlackettLuce,
 )
-from voi.errors import ConfigError
-from voi.extras import load_named
 from voi.layers import Block, RelativeBias, XLBias, sinusoids
+from voi.orders.user_law import load_law
 from voi.pos import UNIVERSAL
 
 LAWS: Mapping[str, Callable[..., OrderLaw]] = {
@@ -61,7 +60,7 @@ class OrderGenerator(nn.Module):
         self.norm = nn.LayerNorm(c.width)
         self.dropout = nn.Dropout(c.dropout)
         self.tags = nn.Embedding(len(UNIVERSAL), c.width) if c.tags else None
-        self.law = LAWS[c.law] if c.law in LAWS else load_named(c.law, "law")
+        self.law = LAWS[c.law] if c.law in LAWS else load_law(c.law)
         is_vector = getattr(self.law, "event_scores", "matrix") == "vector"
         self.head = ScoreHead(c.width) if is_vector else MatrixHead(c.width, c.rows)
         self._decoder: Callable[[], InsertionDecoder] | None = None
@@ -73,13 +72,7 @@ class OrderGenerator(nn.Module):
 
     def share(self, decoder: InsertionDecoder) -> None:
         """Use the decoder's source encoder and token embedding instead of the generator's own."""
-        ours, theirs = self.config, decoder.config
-        same = ("width", "hidden", "heads", "source_layers")
-        if any(getattr(ours, name) != getattr(theirs, name) for name in same):
-            raise ConfigError(
-                f"share needs equal {', '.join(same)} in order and decoder, got "
-                f"{[getattr(ours, n) for n in same]} and {[getattr(theirs, n) for n in same]}"
-            )
+        check_sharing(self.config, decoder.config)
         self._decoder = lambda: decoder  # hidden from nn.Module: the parameters are the decoder's
 
     @property

@@ -29,9 +29,12 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.num_samples < 1 or self.temperature <= 0 or not 0 < self.top_p <= 1:
+        is_right = self.num_samples >= 1 and self.seed >= 0
+        is_right = is_right and 1e-3 <= self.temperature <= 1e3 and 1e-6 <= self.top_p <= 1
+        if not is_right:
             raise ValueError(
-                f"sampling needs num_samples >= 1, temperature > 0 and 0 < top_p <= 1, got {self}"
+                f"sampling needs num_samples >= 1, temperature from 0.001 to 1000, top_p from 1e-6 "
+                f"to 1 and seed >= 0, got {self}"
             )
 
     def chances(self, numbers: Iterable[int], max_length: int) -> Float[Tensor, "rows steps 2"]:
