@@ -195,12 +195,19 @@ def device_of(run: Path) -> str:
 
 
 def _last(run: Path) -> Path:
-    folder = checkpoint.pointed(run, "last") if run.is_dir() else None
-    if folder is None:
-        raise CheckpointError(
-            f"nothing to resume in {run}: expected a run folder of `voi train` with last.json"
+    """Return the last checkpoint, or the best one of a run that was killed before there was one."""
+    folder = checkpoint.pointed(run, "last") or checkpoint.pointed(run, "best")
+    if folder is not None:
+        return folder
+    found = "expected a run folder of `voi train`"
+    if (run / "manifest.json").is_file():
+        found += ", got a folder of weights alone: give the run that it comes from"
+    elif (run / "data.json").is_file():
+        found = (
+            f"it was stopped before its first checkpoint; start anew with another --out, or remove "
+            f"{run} first"
         )
-    return folder
+    raise CheckpointError(f"nothing to resume in {run}: {found}")
 
 
 def _trainer(

@@ -1,6 +1,8 @@
 """`voi train` as a user meets it: what it prints, and one line for what can be mended."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -35,6 +37,36 @@ def test_resumes(monkeypatch, capsys):
     assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=4")) == 0
     assert call(monkeypatch, "train", "--resume", "run") == 0
     assert "run is finished" in capsys.readouterr().out
+
+
+def test_a_run_without_its_last_checkpoint_goes_on_from_the_best(monkeypatch, capsys, tmp_path):
+    """As after a kill, where validation comes more often than checkpoints."""
+    settings = settings_of("training.steps=4", "training.validate_every=2")
+    assert call(monkeypatch, "train", "--out", "run", *settings) == 0
+    (tmp_path / "run" / "last.json").unlink()
+    (tmp_path / "run" / "best.json").write_text('{"checkpoint": "checkpoints/step-00000004"}')
+    assert call(monkeypatch, "train", "--resume", "run") == 0
+    assert "run is finished" in capsys.readouterr().out
+    (tmp_path / "run" / "best.json").unlink()
+    (tmp_path / "run" / "last.json").unlink()
+    assert call(monkeypatch, "train", "--resume", "run") == 2
+    assert "stopped before its first checkpoint; start anew with another --out" in _error(capsys)
+    weights = "run/checkpoints/step-00000004"
+    assert call(monkeypatch, "train", "--resume", weights) == 2
+    assert "give the run that it comes from" in _error(capsys)
+
+
+def test_training_outlives_the_reader_of_its_output(tmp_path):
+    command = [sys.executable, "-m", "voi", "train", "--out", "run"]
+    with subprocess.Popen(
+        [*command, *settings_of("training.steps=4")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        program.stdout.close()
+        error = program.stderr.read().decode()
+        assert program.wait(300) == 0
+    assert error.count("\n") == 1
+    assert "nobody reads the output any more; training goes on" in error
+    assert (tmp_path / "run" / "checkpoints" / "step-00000004").is_dir()
 
 
 def test_presets_are_listed(monkeypatch, capsys, tmp_path):

@@ -17,6 +17,7 @@ from voi import config, runs
 from voi.allocator import keep_freed_memory
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
+from voi.cli.lasting import lasting_console
 from voi.cli.own_data import data_settings
 from voi.data import Example, Source
 from voi.data.tasks import split_names
@@ -77,24 +78,23 @@ def train(
 
     Your own pairs: voi train --data train.tsv --valid dev.tsv
     """
-    console = Console(soft_wrap=True)
     if is_list:
-        _print_presets(console)
+        _print_presets(Console(soft_wrap=True))
         return
     if resume is not None:
         if task or order or settings or out or data or source or target or valid or test or dry_run:
             raise ConfigError(
                 "--resume goes on with a run as it was started: give it alone, or start a new run"
             )
-        _resume(resume, console)
+        _resume(resume, lasting_console())
         return
     own = data_settings(data, source, target, valid, test)
     task = task or ("files" if own else "chain")
     experiment = _experiment(task, order, [*own, *(settings or [])])
     if dry_run:
-        _print_plan(runs.prepare(experiment), console)
+        _print_plan(runs.prepare(experiment), Console(soft_wrap=True))
     else:
-        _start(task, experiment, out, console)
+        _start(task, experiment, out, lasting_console())
 
 
 def _say(text: str, console: Console) -> None:
