@@ -32,6 +32,7 @@ from voi.search import (
     rules_with_prefix,
     search,
 )
+from voi.search.constraints import check_lengths
 from voi.tokens import Codec, Corpus, Ragged, build_corpus
 
 ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)
@@ -119,6 +120,7 @@ class Model:
                 f"nbest must be at most the beam, got {nbest} and {options.beam}: widen the beam"
             )
         rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
+        check_lengths(rules, options.max_length)
         stepper, results = Stepper(self.networks.decoder), []
         for start in range(0, len(sources), _EXAMPLES_AT_ONCE):
             part = slice(start, start + _EXAMPLES_AT_ONCE)

@@ -88,13 +88,33 @@ def test_prefix_sampling_and_trace(run, tmp_path, monkeypatch, capsys):
         ("x\n", ["--gaps", "--keywords", "A"], "give one of --gaps, --prefix and --keywords"),
         ("x\n", ["--sample", "2", "--nbest", "2"], "not nbest (got 2)"),
         ("x\n", ["--keywords", "A B C A", "--max-length", "2"], "raise max_length"),
+        ("x\n", ["--in-order"], "give --keywords with --in-order"),
+        ("x\n", ["--temperature", "2"], "give --sample with --temperature"),
+        ("x\n", ["--top-p", "1", "--seed", "0"], "give --sample with --top-p, --seed"),
+        ("x\n", ["--trace", "--json"], "give --trace or --json, not both"),
+        ("x\n", ["--sample", "1", "--beam", "2"], "give --sample without --beam"),
+        ("x\n", ["--nbest", "2"], "voi: nbest must be at most the beam"),
+        ("a\tA ___\nb\tB\n", ["--gaps"], "lines.txt, line 2: expected a text with ___"),
+        ("a\tA ___\nb\tA B C ___\n", ["--gaps"], "lines.txt, line 2: the target needs room for 4"),
+        ("a\tA\n" * 40 + "b\tzebra\n", ["--prefix"], "lines.txt, line 41: 'zebra' cannot stand"),
+        ("a\n" * 40 + "b\tx\n", [], "lines.txt, line 41 has a tab"),
     ],
 )
 def test_bad_input(run, tmp_path, monkeypatch, capsys, text, options, message):
     path = tmp_path / "lines.txt"
     path.write_text(text)
     assert call(monkeypatch, "generate", run, path, *options) == 2
-    assert message in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_lines_of_standard_input_are_named_and_those_before_are_answered(run, tmp_path):
+    command = [sys.executable, "-m", "voi", "generate", str(run), "--prefix"]
+    given = b"a\tA\nb\tA B\nc\tzebra\n"
+    done = subprocess.run(command, input=given, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert [line[:1] for line in done.stdout.decode().splitlines()] == ["A", "A"]
+    assert done.stderr.decode().startswith("voi: line 3 of standard input: 'zebra' cannot stand")
 
 
 def test_a_pipe_that_waits_is_answered_line_by_line(run):
@@ -115,7 +135,8 @@ def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys)
     path = tmp_path / "bad.txt"
     path.write_bytes(b"from-left a b c\n\xff\xfe\n")
     assert call(monkeypatch, "generate", run, path) == 2
-    assert "UTF-8" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"{path}, line 2 is not UTF-8 text: convert it, as with iconv -f ISO-8859-1" in error
 
 
 @pytest.mark.parametrize(

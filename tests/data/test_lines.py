@@ -89,7 +89,9 @@ def test_missing_file(tmp_path):
 def test_another_encoding_is_named(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_bytes("a\tb\n".encode("utf-16"))
-    with pytest.raises(DataError, match=r"is UTF-16: convert it with iconv"):
+    with pytest.raises(
+        DataError, match=r"is UTF-16: convert it, as with iconv -f UTF-16 -t UTF-8 .*[.]utf8"
+    ):
         Lines(path)
 
 

@@ -107,7 +107,7 @@ def test_no_rules_change_nothing():
 def test_too_little_room():
     rule = Rules((4,), (True, False), (True, False), required=((5, 6),))
     source = DECODER.encode(text_batch([[4]], [[5]]))
-    with pytest.raises(DataError, match=r"input 1 needs room for 4 tokens .* has 3: raise"):
+    with pytest.raises(DataError, match=r"the target needs room for 4 tokens .* has 3: raise"):
         search(DECODER, source, rules=[rule], max_length=3)
 
 

@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from queue import Queue
@@ -17,8 +18,9 @@ from rich.progress import Progress
 from voi.analysis import to_record
 from voi.cli.app import Device, app
 from voi.cli.drawing import draw_steps
-from voi.errors import DataError
-from voi.model import load
+from voi.data.lines import to_utf8
+from voi.errors import DataError, VoiError
+from voi.model import Model, load
 from voi.search import Hypothesis, Sampling
 
 _LINES_AT_ONCE = 32
@@ -28,6 +30,24 @@ Beam = Annotated[
 ]
 MaxLength = Annotated[int, typer.Option(min=0, help="Longest target in tokens; 0: the run's.")]
 Sample = Annotated[int, typer.Option(min=0, help="Draw this many targets instead of searching.")]
+
+Temperature = Annotated[float | None, typer.Option(help="Of sampling; default 1.")]
+TopP = Annotated[float | None, typer.Option(help="Nucleus of sampling; default 1.")]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the input."""
+
+    file: str  # empty: standard input
+    number: int  # from 1
+    text: str
+
+    @property
+    def place(self) -> str:
+        """What a user calls it."""
+        line = f"line {self.number}"
+        return f"{self.file}, {line}" if self.file else f"{line} of standard input"
 
 
 @app.command()
@@ -52,9 +72,9 @@ def generate(
     ] = "",
     in_order: Annotated[bool, typer.Option(help="The keywords appear in this order.")] = False,
     sample: Sample = 0,
-    temperature: Annotated[float, typer.Option(help="Of sampling.")] = 1.0,
-    top_p: Annotated[float, typer.Option(help="Nucleus of sampling.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of sampling.")] = 0,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    seed: Annotated[int | None, typer.Option(help="Of sampling; default 0.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Print every step.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one trace record per line (docs/orders.md).")
@@ -65,31 +85,57 @@ def generate(
 
     Example: echo "from-left a b c d e" | voi generate runs/chain --trace
     """
-    model = load(run, device)
+    _check(trace and as_json, "--trace or --json, not both: a record of --json holds every step")
+    _check(in_order and not keywords, "--keywords with --in-order: it is their order")
+    sampling = _sampling(sample, temperature=temperature, top_p=top_p, seed=seed)
+    _check(
+        sampling is not None and bool(beam or length_penalty),
+        "--sample without --beam and --length-penalty: these are of searching",
+    )
+    kind = _rule_kind(gaps, prefix, bool(keywords))
     options: dict[str, Any] = {
         "beam": beam or None,
         "nbest": nbest,
         "length_penalty": length_penalty,
         "max_length": max_length or None,
         "merge": merge,
-        "sample": _sampling(sample, temperature, top_p, seed),
+        "sample": sampling,
         "keywords_in_order": in_order,
     }
-    kind = _rule_kind(gaps, prefix, bool(keywords))
+    model = load(run, device)
+    model.generate([], **options)  # what is wrong with them is not the fault of a line
     with ExitStack() as stack:
         lines = _open(file, stack)
         told = _progress(lines, stack)
-        first = 0
         for part in _chunks(lines):
-            sources, texts = _split(part, kind)
-            rules: dict[str, Any] = {kind: texts} if kind else {}
-            if keywords:
-                rules["keywords"] = [keywords.split()] * len(sources)
-            results = model.generate(sources, first=first, **rules, **options)
-            for source, hypotheses in zip(sources, results, strict=True):
+            for source, hypotheses in _written(model, part, kind, keywords.split(), options):
                 _print(source, hypotheses, trace, as_json)
-            first += len(part)
             told(len(part))
+
+
+def _check(is_wrong: bool, advice: str) -> None:
+    """Raise the error of options that do not go together."""
+    if is_wrong:
+        raise DataError(f"give {advice}")
+
+
+def _written(
+    model: Model, lines: Sequence[Line], kind: str, keywords: list[str], options: dict[str, Any]
+) -> Iterator[tuple[str, list[Hypothesis]]]:
+    """Yield what is written for some lines; if it cannot be, line by line up to the wrong one."""
+    sources, texts = _split(lines, kind)
+    rules: dict[str, Any] = {kind: texts} if kind else {}
+    if keywords:
+        rules["keywords"] = [keywords] * len(sources)
+    try:
+        found = model.generate(sources, first=lines[0].number - 1, **rules, **options)
+    except VoiError as error:
+        if len(lines) == 1:
+            raise DataError(f"{lines[0].place}: {error}") from error
+        for line in lines:
+            yield from _written(model, [line], kind, keywords, options)
+        return
+    yield from zip(sources, found, strict=True)
 
 
 def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:
@@ -99,21 +145,25 @@ def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:
     return "gaps" if gaps else "prefix" if prefix else ""
 
 
-def _sampling(count: int, temperature: float, top_p: float, seed: int) -> Sampling | None:
+def _sampling(count: int, **given: float | int | None) -> Sampling | None:
+    """Return how targets are drawn; options that are not given have their defaults."""
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    named = ", ".join(f"--{name.replace('_', '-')}" for name in settings)
+    _check(not count and bool(settings), f"--sample with {named}: how many targets to draw")
     try:
-        settings = Sampling(max(count, 1), temperature, top_p, seed)
+        return Sampling(count, **settings) if count else None
     except ValueError as error:
-        raise DataError(f"{error}: change --temperature, --top-p, --seed or --sample") from error
-    return settings if count else None
+        raise DataError(f"{error}: change {named or '--sample'}") from error
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
+    """Return the lines, whatever the locale says in UTF-8; other bytes come as surrogates."""
     if file is None:
         if isinstance(sys.stdin, TextIOWrapper):
-            sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # whatever the locale says
+            sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
         return sys.stdin
     try:
-        return stack.enter_context(file.open(encoding="utf-8"))
+        return stack.enter_context(file.open(encoding="utf-8", errors="surrogateescape"))
     except OSError as error:
         raise DataError(f"cannot read {file}: {error.strerror}; give a text file") from error
 
@@ -131,50 +181,51 @@ def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
     return lambda count: bar.advance(task, count)
 
 
-def _chunks(lines: TextIO) -> Iterator[list[tuple[int, str]]]:
-    """Yield the numbered lines that have come, some at a time: who waits for an answer gets it."""
-    arrived: Queue[tuple[int, str] | BaseException | None] = Queue(maxsize=_LINES_AT_ONCE)
+def _chunks(lines: TextIO) -> Iterator[list[Line]]:
+    """Yield the lines that have come, some at a time: who waits for an answer gets it."""
+    file = "" if lines is sys.stdin else lines.name
+    arrived: Queue[Line | BaseException | None] = Queue(maxsize=_LINES_AT_ONCE)
 
     def read() -> None:
         try:
             for number, line in enumerate(lines, start=1):
                 text = line.removeprefix("\ufeff") if number == 1 else line
-                arrived.put((number, text.rstrip("\r\n")))
+                arrived.put(Line(file, number, text.rstrip("\r\n")))
             arrived.put(None)
         except BaseException as error:  # raised again below, by who asked for the lines
             arrived.put(error)
 
     Thread(target=read, daemon=True).start()
-    part: list[tuple[int, str]] = []
+    part: list[Line] = []
     while True:
         item = arrived.get()
-        if isinstance(item, tuple):
+        if isinstance(item, Line):
             part.append(item)
-        if part and (arrived.empty() or len(part) == _LINES_AT_ONCE or not isinstance(item, tuple)):
+        if part and (arrived.empty() or len(part) == _LINES_AT_ONCE or not isinstance(item, Line)):
             yield part
             part = []
-        if isinstance(item, UnicodeDecodeError):
-            raise DataError(f"{lines.name} is not UTF-8 text: {item}; convert it first")
         if isinstance(item, BaseException):
             raise item
         if item is None:
             return
 
 
-def _split(lines: list[tuple[int, str]], kind: str) -> tuple[list[str], list[str]]:
-    if not kind:
-        for number, text in lines:
-            if "\t" in text:
-                raise DataError(
-                    f"line {number} has a tab: expected one source per line; cut off the other "
-                    f"columns, or give --gaps or --prefix if a text to fill follows"
-                )
-        return [text for _, text in lines], []
+def _split(lines: Sequence[Line], kind: str) -> tuple[list[str], list[str]]:
+    """Return the sources of lines, and the texts behind the tab where there are some."""
     sources, texts = [], []
-    for number, line in lines:
-        source, tab, text = line.partition("\t")
-        if not tab:
-            raise DataError(f"line {number}: expected SOURCE<tab>TEXT with --{kind}, got {line!r}")
+    for line in lines:
+        if any("\udc80" <= letter <= "\udcff" for letter in line.text):
+            raise DataError(f"{line.place} is not UTF-8 text: {to_utf8(line.file)}")
+        source, tab, text = line.text.partition("\t")
+        if tab and not kind:
+            raise DataError(
+                f"{line.place} has a tab: expected one source per line; cut off the other "
+                f"columns, or give --gaps or --prefix if a text to fill follows"
+            )
+        if kind and not tab:
+            raise DataError(
+                f"{line.place}: expected SOURCE<tab>TEXT with --{kind}, got {line.text!r}"
+            )
         sources.append(source)
         texts.append(text)
     return sources, texts

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import os
+import shlex
 import shutil
 import zlib
 from pathlib import Path
@@ -16,6 +17,16 @@ from voi.errors import DataError
 _BLOCK = 1 << 24  # bytes looked at in one go
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files in that encoding start
+
+
+def to_utf8(path: str, encoding: str = "ISO-8859-1") -> str:
+    """Return how a file, or standard input, becomes UTF-8; what it is in is supposed."""
+    command = f"iconv -f {encoding} -t UTF-8"
+    if not path:
+        return f"convert it, as with {command} in front of voi"
+    stem, dot, ending = path.rpartition(".")
+    made = f"{stem}.utf8.{ending}" if dot else f"{path}.utf8"
+    return f"convert it, as with {command} {shlex.quote(path)} > {shlex.quote(made)}"
 
 
 class Lines:
@@ -32,7 +43,7 @@ class Lines:
         self.path = path
         self._bytes = _mapped(_unpacked(path) if path.suffix == ".gz" else path)
         if self._bytes[:2].tobytes() in _UTF16:
-            raise DataError(f"{path} is UTF-16: convert it with iconv -f UTF-16 -t UTF-8")
+            raise DataError(f"{path} is UTF-16: {to_utf8(str(path), 'UTF-16')}")
         self._bounds = _line_bounds(self._bytes)
         self._num = self.num_all = len(self._bounds) - 1  # all: with blank lines at the end
         while self._num and not self._raw(self._num - 1).strip():

@@ -48,8 +48,9 @@ def check_lengths(rules: Sequence[Rules], max_length: int) -> None:
     """Raise where a text of `max_length` tokens cannot obey."""
     for i, rule in enumerate(rules):
         if rule.least_length > max_length:
+            which = f"input {i + 1}" if len(rules) > 1 else "the target"
             raise DataError(
-                f"input {i + 1} needs room for {rule.least_length} tokens (given words, gaps and "
+                f"{which} needs room for {rule.least_length} tokens (given words, gaps and "
                 f"required words), the longest allowed text has {max_length}: raise "
                 f"max_length (--max-length)"
             )
