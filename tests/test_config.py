@@ -332,3 +332,8 @@ def test_searched_orders_are_pretrained_in_half_of_the_only_phase():
     table["training"] = {"num_orders": 1, "phases": [{"steps": 3}, {"epochs": 2}]}
     first, second = experiment(with_pretraining(table, "l2r")).training.phases
     assert (first.order, first.steps, second.order, second.epochs) == ("l2r", 3, "", 2)
+
+
+def test_a_fresh_decoder_has_no_encoder_to_share():
+    with pytest.raises(ConfigError, match="phase 'main': fresh_decoder needs share = false"):
+        with_settings("training.fresh_decoder=true", "training.share=true")

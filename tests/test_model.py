@@ -42,6 +42,21 @@ def test_hypotheses_tell_how_they_were_written(model):
         assert (trace.order, trace.slots, trace.source) == (best.order, best.slots, source)
 
 
+def test_generating_and_scoring_keep_no_graph(model, monkeypatch):
+    seen = []
+    states = model.networks.decoder.encode
+
+    def watched(batch):
+        seen.append(torch.is_grad_enabled())
+        return states(batch)
+
+    monkeypatch.setattr(model.networks.decoder, "encode", watched)
+    model.generate(SOURCES)
+    model.log_likelihood(SOURCES[0], "A B C", samples=2)
+    assert seen
+    assert not any(seen)
+
+
 def test_a_single_source_and_many(model):
     alone = model.generate(SOURCES[0])
     assert len(alone) == 1

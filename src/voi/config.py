@@ -135,6 +135,7 @@ class Phase:
     share: bool = False  # generator uses the decoder's source encoder and token embedding
     align: float = 0.0  # weight of the cosine loss between the two token embeddings
     freeze_orders: bool = False  # the generator samples but does not learn
+    fresh_decoder: bool = False  # the decoder starts anew, with new weights
     alternate: tuple[int, int] = (0, 0)  # decoder-only steps, then generator-only steps
     batch_size: int = 64  # examples
     max_tokens: int = 0  # target tokens per batch, padding included; 0: no budget
@@ -158,6 +159,9 @@ class Phase:
         require_least(self, f"{where}: ", batch_size=1, accumulate=1, num_orders=1, max_tokens=0)
         require_least(self, f"{where}: ", decoder_rate=0, order_rate=0, warmup=0, align=0)
         check_kind(self.order or "voi")
+        require(
+            not (self.fresh_decoder and self.share), f"{where}: fresh_decoder needs share = false"
+        )
         require(
             min(self.alternate) >= 0,
             f"{where}: alternate must not be negative, got {list(self.alternate)}",

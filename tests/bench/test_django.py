@@ -93,6 +93,7 @@ def test_a_cell_has_scores_of_all_seen_and_new_pairs(measured):
     _, (l2r, voi) = measured
     for result in (l2r, voi):
         assert result["num_examples"] == {"all": 8, "seen": 2, "unseen": 6}
+        assert result["num_bounded"] == {"all": 5, "seen": 2, "unseen": 3}  # of the first five
         assert set(result["scores"]["unseen"]) == set(django_tables.SCORES)
         for name, value in result["scores"]["all"].items():
             if name.startswith("exact"):
@@ -109,6 +110,14 @@ def test_a_cell_has_scores_of_all_seen_and_new_pairs(measured):
     assert l2r["orders"]["mode l2r tau"] == 1
     assert l2r["orders"]["mode common nld"] > 0
     assert voi["orders"]["sampled l2r nld"] > 0
+
+
+def test_random_orders_have_no_likeliest_one(data, tmp_path):
+    found = run(tmp_path, read_pairs(data), SIZE, seeds=[0], methods="random", said=lambda _: None)
+    names = found[0]["orders"]
+    assert {name.split()[0] for name in names} == {"sampled"}
+    header, row = django_tables.tables(found)["Orders"]
+    assert [value == "-" for value in row] == ["its mode" in name for name in header]
 
 
 def test_a_cell_goes_on_where_it_stopped_and_is_then_read(data, tmp_path, monkeypatch):

@@ -78,6 +78,10 @@ def test_tasks_and_methods_make_experiments(task):
     assert made["voi-plackett-luce"].order.law == "plackett-luce"
     assert made["voi-gumbel-matching"].training.phases[0].num_orders > 1
     assert made["known"].training.phases[0].num_orders == 1
+    assert not any(phase.fresh_decoder for phase in made["known"].training.phases)
+    if TASKS[task].anew:
+        *_, last = made["voi-gumbel-matching"].training.phases
+        assert (last.steps, last.freeze_orders, last.fresh_decoder) == (1500, True, True)
 
 
 def test_a_cell_goes_on_where_it_stopped_and_is_then_read(tmp_path, monkeypatch):

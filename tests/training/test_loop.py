@@ -31,6 +31,7 @@ def _assert_same(first, second):
         assert torch.equal(tensor, second[name]), f"{name} differs"
 
 
+ANEW = "share=false, freeze_orders=true, fresh_decoder=true"
 SETTINGS = {
     "plain": [],
     "dropout": ["decoder.dropout=0.1", "order.dropout=0.1"],
@@ -38,6 +39,8 @@ SETTINGS = {
         'training.phases=[{name="warm", steps=4, order="random"}, {name="shared", steps=5, '
         'share=true}, {name="apart", epochs=1.5, align=10.0}]',
     ],
+    "anew": ["training.phases=[{steps=4, share=true}, {steps=8, " + ANEW + "}]"],
+    "anew, stopped between": ["training.phases=[{steps=6, share=true}, {steps=6, " + ANEW + "}]"],
     "ppo": ["objective.estimator=ppo", "order.law=plackett-luce"],
     "accumulated": ["training.accumulate=2", "training.max_tokens=20"],
 }
@@ -148,6 +151,34 @@ def test_phases_share_then_part_then_freeze(tmp_path):
     assert seen[6][1] < 0.05  # parted as copies, and held together by the alignment
     assert not torch.equal(seen[6][0]["embedding.weight"], seen[8][0]["embedding.weight"])
     _assert_same(seen[10][0], seen[12][0])
+
+
+def test_a_fresh_decoder_learns_the_orders_of_the_one_before(tmp_path):
+    phases = (
+        "training.phases=[{steps=4, share=true}, "
+        "{steps=4, freeze_orders=true, fresh_decoder=true, share=false, decoder_rate=0.0}]"
+    )
+    seen = {}
+
+    def look(progress):
+        networks = {"decoder": trainer.networks.decoder, "orders": trainer.networks.orders}
+        seen[progress.step] = {
+            name: {key: x.clone() for key, x in network.state_dict().items()}
+            for name, network in networks.items()
+        }
+
+    trainer = tiny_trainer(tmp_path / "run", phases, watcher=Quiet(look))
+    start = {name: x.clone() for name, x in trainer.networks.decoder.state_dict().items()}
+    assert trainer.run()
+    assert torch.equal(seen[8]["decoder"]["norm.weight"], start["norm.weight"])
+    for other in (start, seen[4]["decoder"]):
+        assert not torch.equal(seen[8]["decoder"]["embedding.weight"], other["embedding.weight"])
+    assert torch.equal(  # the generator has the encoder that it learned with
+        seen[8]["orders"]["embedding.weight"], seen[4]["decoder"]["embedding.weight"]
+    )
+    assert {
+        x.item() for name, x in trainer.decoder_optimiser.tensors().items() if "step" in name
+    } == {4}
 
 
 def test_alternating_moves_one_network_at_a_time(tmp_path):

@@ -14,7 +14,7 @@ from voi import checkpoint
 PHASES = """training.phases=[
     {name="shared", steps=6, share=true},
     {name="separate", steps=6, align=10.0},
-    {name="frozen", steps=4, freeze_orders=true},
+    {name="frozen", steps=4, freeze_orders=true, fresh_decoder=true, share=false},
     {name="by turns", steps=4, alternate=[1, 1]},
 ]""".replace("\n", "")
 RUN = [

@@ -21,18 +21,27 @@ class Setting:
     preset: str
     options: Mapping[str, Any]  # of the task, beside the preset's
     steps: int  # decoder updates of every method
+    anew: int = 0  # the last of them, in which a learned order is frozen and the decoder fresh
+    learned: tuple[str, ...] = ()  # settings under which orders are learned, beside the preset's
 
 
+# The decoder learns nothing about long chains before an order is there, which then comes at once.
+LONG_CHAIN = (
+    "training.order_rate=5e-4",
+    "training.entropy_hold=0.5333",
+    "training.entropy_final=0.26",
+    "training.decay=constant",
+)
 TASKS: Mapping[str, Setting] = {
     "chain-6": Setting("chain", {"positions": 6}, 3500),
     "addition-3": Setting("addition", {"digits": 3}, 8000),
     "stargraph-2": Setting("stargraph", {"degree": 2, "length": 5}, 4000),
     "sorting": Setting("sorting", {}, 2000),
     "sudoku4": Setting("sudoku4", {}, 6000),
-    "chain-10": Setting("chain", {"positions": 10}, 6000),
+    "chain-10": Setting("chain", {"positions": 10}, 6000, anew=1500, learned=LONG_CHAIN),
     "addition-5": Setting("addition", {"digits": 5}, 12000),
     "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 5000),
-    "chain-13": Setting("chain", {"positions": 13}, 8000),
+    "chain-13": Setting("chain", {"positions": 13}, 8000, anew=1500, learned=LONG_CHAIN),
 }
 METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
     "voi-gumbel-matching": ("order.kind=voi", "order.law=gumbel-matching"),
@@ -105,11 +114,22 @@ def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Exp
         f"training.checkpoint_every={every}",
         f"training.valid_examples={size.valid_examples}",
     ]
+    if setting.anew and method.startswith("voi-"):
+        changes += [*setting.learned, _phases(steps, round(steps * setting.anew / setting.steps))]
     table = config.load_table(setting.preset)
     table = config.override(table, [*changes, *METHODS[method], *size.settings])
     if method == "sao":
         table = config.with_pretraining(table, "l2r")
     return config.experiment(table)
+
+
+def _phases(steps: int, anew: int) -> str:
+    """Return the setting of two phases: orders are learned, then a fresh decoder learns them."""
+    fresh = 'name="anew", share=false, freeze_orders=true, fresh_decoder=true, num_orders=1'
+    return (
+        f'training.phases=[{{name="orders", steps={steps - anew}}}, '
+        f'{{{fresh}, steps={anew}, decay="linear", decay_hold=0.5}}]'
+    )
 
 
 def _line(result: Result) -> str:

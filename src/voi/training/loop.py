@@ -31,7 +31,7 @@ from voi.training.optimiser import Optimiser
 from voi.training.schedule import entropy_weight, rate_factor
 from voi.training.sharding import placed, undivided
 from voi.training.update import Scored, Update, Updated
-from voi.world import World
+from voi.world import World, part
 
 
 class TrainingError(VoiError):
@@ -158,6 +158,8 @@ class Trainer:
 
     def _start_phase(self, phase: Phase) -> Update:
         """Return what updates the networks in a phase, with its orders and what it shares."""
+        if phase.fresh_decoder and self.progress.phase_step == 0:
+            self._renew_decoder()
         orders: nn.Module = self.networks.orders
         if phase.order not in ("", self.experiment.order.kind):
             counts = torch.tensor(self.codec.vocabulary.counts)
@@ -175,6 +177,16 @@ class Trainer:
             self.order_optimiser,
             self.world,
         )
+
+    def _renew_decoder(self) -> None:
+        """Give the decoder new weights, the same ones whenever this phase of the run starts."""
+        place = [self.config.seed, self.progress.phase]
+        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+        fresh = self._new_networks().decoder.parameters()
+        with torch.no_grad():
+            for old, new in zip(self.networks.decoder.parameters(), fresh, strict=True):
+                old.copy_(part(new, old))
+        self.decoder_optimiser.forget()
 
     def _end_phase(self) -> None:
         """Part what was shared and stand at the start of the next phase."""

@@ -38,6 +38,10 @@ class Optimiser:
         """Forget the gradients."""
         self.adam.zero_grad(set_to_none=True)
 
+    def forget(self) -> None:
+        """Start anew, without steps and moments."""
+        self.adam.state.clear()
+
     def tensors(self) -> dict[str, Tensor]:
         """Return step counts and moments by parameter number and name."""
         states = self.adam.state_dict()["state"]
