@@ -42,6 +42,7 @@ class SplitReport:
     targets_with_copies: float  # share of targets with a token that is copied from the source
     num_repeated: int  # pairs that stand in the split before
     seen_in_train: float  # share of pairs that stand in the training split
+    num_short: int  # examples within the limits
     too_long: str = ""  # which examples are over the limits
 
 
@@ -125,6 +126,7 @@ def _split_report(
         )
     )
     limits = limits_of(config)
+    is_short = (source_lengths <= limits[0].most) & (target_lengths <= limits[1].most)
     source = _lengths(source_lengths, limits[0], measured.examples)
     target = _lengths(target_lengths, limits[1], measured.examples)
     return SplitReport(
@@ -138,6 +140,7 @@ def _split_report(
         targets_with_copies=float((copied_targets > 0).mean()),
         num_repeated=len(measured.keys) - len(np.unique(measured.keys)),
         seen_in_train=float(np.isin(measured.keys, seen).mean()),
+        num_short=int(is_short.sum()),
         too_long=_too_long(limits, measured.examples, config.long_examples == "error"),
     )
 

@@ -19,11 +19,11 @@ from rich.table import Table
 
 from voi import config
 from voi.cli.app import app
-from voi.cli.own_data import data_settings
+from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
 from voi.data.addresses import DOWNLOADS
 from voi.data.download import Download, Fetched, fetch, unpack
 from voi.data.prepare import prepare as prepare_data
-from voi.data.readers import SKIP_BAD, BadLinesError
+from voi.data.readers import BadLinesError
 from voi.data.tasks import make_task
 from voi.data_report import DataReport, report_rows
 from voi.data_report import check as check_data
@@ -50,13 +50,11 @@ def group() -> None:
 @data_app.command()
 def check(
     task: Annotated[str, typer.Argument(help="A preset's name or a TOML file.")] = "",
-    data: Annotated[
-        Path | None, typer.Option(help="A TSV or JSONL file, or a folder of splits.")
-    ] = None,
-    source: Annotated[Path | None, typer.Option(help="Parallel files: the sources.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Parallel files: the targets.")] = None,
-    valid: Annotated[Path | None, typer.Option(help="Validation pairs.")] = None,
-    test: Annotated[Path | None, typer.Option(help="Test pairs.")] = None,
+    data: Data = None,
+    source: SourceFile = None,
+    target: TargetFile = None,
+    valid: ValidFile = None,
+    test: TestFile = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one field.")
     ] = None,
@@ -68,23 +66,29 @@ def check(
     changes = data_settings(data, source, target, valid, test) + (settings or [])
     table = config.override(config.load_table(task or ("files" if changes else "chain")), changes)
     data_config = config.experiment(table).data
-    report, are_lines_bad = _report(data_config)
-    if are_lines_bad:
+    report, advice = _report(data_config)
+    if advice:
         print("what there is without the lines that cannot be used:")
     _print_report(report)
+    used = [split for split in report.splits if split.name != "test"]
+    if empty := [split.name for split in used if not split.num_short]:
+        raise DataError(
+            f"training would stop, as all examples of {' and '.join(empty)} are too long: raise "
+            f"data.max_source_length or data.max_target_length"
+        )
     is_long = data_config.long_examples == "error" and any(s.too_long for s in report.splits)
-    if are_lines_bad or is_long:
-        advice = SKIP_BAD if are_lines_bad else "give one of the settings named there"
-        raise DataError(f"training would stop at the lines above: correct them, or {advice}")
+    if advice or is_long:
+        advice = advice or "correct them, or give one of the settings named there"
+        raise DataError(f"training would stop at the lines above: {advice}")
 
 
-def _report(data: config.DataConfig) -> tuple[DataReport, bool]:
-    """Return what the data is like, and whether it has lines that training stops at."""
+def _report(data: config.DataConfig) -> tuple[DataReport, str]:
+    """Return what the data is like, and what to do if training stops at some of its lines."""
     try:
-        return check_data(make_task(data.task, data.options), data), False
-    except BadLinesError:
+        return check_data(make_task(data.task, data.options), data), ""
+    except BadLinesError as error:
         options = {**data.options, "bad_lines": "skip"}
-        return check_data(make_task(data.task, options), data), True
+        return check_data(make_task(data.task, options), data), error.advice
 
 
 def _print_report(report: DataReport) -> None:

@@ -2,10 +2,30 @@
 
 import json
 from pathlib import Path
+from typing import Annotated, Any
+
+import typer
 
 from voi.errors import ConfigError
 
 _PLACES = ("train", "valid", "test", "folder", "hub")
+
+
+def _given(text: str) -> Path:
+    if not text.strip():
+        raise typer.BadParameter("expected a path, got an empty text")
+    return Path(text)
+
+
+def _path(help: str) -> Any:
+    return typer.Option(parser=_given, metavar="PATH", help=help)
+
+
+Data = Annotated[Path | None, _path("Your pairs: a TSV or JSONL file, or a folder of splits.")]
+SourceFile = Annotated[Path | None, _path("Parallel files: the sources.")]
+TargetFile = Annotated[Path | None, _path("Parallel files: the targets.")]
+ValidFile = Annotated[Path | None, _path("Validation pairs.")]
+TestFile = Annotated[Path | None, _path("Test pairs.")]
 
 
 def data_settings(

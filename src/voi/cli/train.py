@@ -18,7 +18,7 @@ from voi.allocator import keep_freed_memory
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence
 from voi.cli.lasting import lasting_console
-from voi.cli.own_data import data_settings
+from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
 from voi.data import Example, Source
 from voi.data.tasks import split_names
 from voi.errors import ConfigError
@@ -44,13 +44,11 @@ def train(
             help="A preset's name (--presets lists them) or a TOML file; default chain."
         ),
     ] = "",
-    data: Annotated[
-        Path | None, typer.Option(help="Your pairs: a TSV or JSONL file, or a folder of splits.")
-    ] = None,
-    source: Annotated[Path | None, typer.Option(help="Parallel files: the sources.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Parallel files: the targets.")] = None,
-    valid: Annotated[Path | None, typer.Option(help="Validation pairs.")] = None,
-    test: Annotated[Path | None, typer.Option(help="Test pairs.")] = None,
+    data: Data = None,
+    source: SourceFile = None,
+    target: TargetFile = None,
+    valid: ValidFile = None,
+    test: TestFile = None,
     order: Annotated[
         str,
         typer.Option(

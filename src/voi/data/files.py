@@ -181,9 +181,11 @@ class FileTask:
         if self.hub:
             return [known for known in SPLITS[name] if known in self._hub_splits]
         stems = [Path(self.folder) / known for known in SPLITS[name]]
-        files = [Path(f"{stem}{ending}{gz}") for stem in stems for ending in _READERS for gz in _GZ]
+        names = {f"{stem.name}{end}{gz}" for stem in stems for end in _READERS for gz in _GZ}
+        there = sorted(Path(self.folder).iterdir()) if Path(self.folder).is_dir() else []
+        files = [path for path in there if path.name.lower() in names and path.is_file()]
         pairs = [stem for stem in stems if _pair(stem, self.source_suffix, self.target_suffix)]
-        return [str(path) for path in (*(file for file in files if file.is_file()), *pairs)]
+        return [str(path) for path in (*files, *pairs)]
 
     def _read(self, name: str) -> Records:
         found = self._found(name)
@@ -207,10 +209,14 @@ class FileTask:
         pair = _pair(path, *suffixes)
         if pair:
             return read_parallel(*pair, self.bad_lines)
-        ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+        ending = Path(path.name.lower().removesuffix(".gz")).suffix
         if ending in _READERS:
             return _READERS[ending](path, fields, self.bad_lines)
         lacking = " and ".join(f"{path.name}.{suffix}" for suffix in suffixes)
+        if not path.exists():
+            raise DataError(
+                f"no file or folder {path}: give one that exists, or the start of {lacking}"
+            )
         raise DataError(
             f"{path} is neither a file that ends in {', '.join(_READERS)} (or these and .gz) nor "
             f"the start of {lacking}: rename the file, or set data.options.source_suffix and "

@@ -29,6 +29,14 @@ def to_utf8(path: str, encoding: str = "ISO-8859-1") -> str:
     return f"convert it, as with {command} {shlex.quote(path)} > {shlex.quote(made)}"
 
 
+class NotUtf8Error(DataError):
+    """A line in another encoding; `path` is its file."""
+
+    def __init__(self, message: str, path: str):
+        super().__init__(message)
+        self.path = path
+
+
 class Lines:
     """The lines of a UTF-8 file; only where each one starts is held in memory.
 
@@ -41,7 +49,7 @@ class Lines:
         if not path.is_file():
             raise DataError(f"no file {path}: give the path of an existing file")
         self.path = path
-        self._bytes = _mapped(_unpacked(path) if path.suffix == ".gz" else path)
+        self._bytes = _mapped(_unpacked(path) if path.suffix.lower() == ".gz" else path)
         if self._bytes[:2].tobytes() in _UTF16:
             raise DataError(f"{path} is UTF-16: {to_utf8(str(path), 'UTF-16')}")
         self._bounds = _line_bounds(self._bytes)
@@ -58,8 +66,9 @@ class Lines:
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})"
+            raise NotUtf8Error(
+                f"is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})",
+                str(self.path),
             ) from error
 
     def _raw(self, index: int) -> bytes:

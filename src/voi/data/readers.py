@@ -3,6 +3,7 @@
 import contextlib
 import json
 from array import array
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from voi.data.example import Example, LazyExamples
-from voi.data.lines import Lines
+from voi.data.lines import Lines, NotUtf8Error, to_utf8
 from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 
@@ -22,7 +23,11 @@ BadLines = Literal["error", "skip"]  # what becomes of lines that cannot be used
 
 
 class BadLinesError(DataError):
-    """Lines of a file that cannot be used."""
+    """Lines of a file that cannot be used, and what to do about them."""
+
+    def __init__(self, problem: str, advice: str):
+        super().__init__(f"{problem}: {advice}")
+        self.advice = advice
 
 
 @dataclass(frozen=True)
@@ -82,19 +87,25 @@ def checked_records(
         raise DataError(f"{rows.name} holds no examples: give {layout}")
     bad = array("q")
     problems: list[str] = []
+    unread = Counter[str]()  # lines in another encoding, by file
     for index in range(size):
         try:
             rows.parse(int(rows.numbers[index]))
         except DataError as error:
             bad.append(index)
             problems += [str(error)] if len(problems) < MAX_SHOWN else []
+            unread.update([error.path] if isinstance(error, NotUtf8Error) else [])
     if not bad:
         return Records(rows)
     text = f"{rows.name}: {len(bad):,} of {size:,} lines cannot be used: "
     text += shown(problems, len(bad))
     if bad_lines == "error" or len(bad) == size:
-        advice = f"give {layout}" if 2 * len(bad) > size else "correct or remove them"
-        raise BadLinesError(f"{text}: {advice}, or {SKIP_BAD}")
+        num_others = len(bad) - unread.total()
+        advice = ["correct or remove them"] if num_others else []
+        if 2 * num_others > size:
+            advice = [f"give {layout}"]
+        advice += map(to_utf8, unread)
+        raise BadLinesError(text, f"{', '.join(advice)}, or {SKIP_BAD}")
     numbers = np.delete(rows.numbers, np.frombuffer(bad, np.int64))
     return Records(replace(rows, numbers=numbers, notes=(*rows.notes, f"{text}: left out")))
 
@@ -219,8 +230,8 @@ def _line(lines: Lines, row: int, which: str = "", is_record: bool = True) -> st
     """Return a line; one that holds a record by itself may not be blank."""
     try:
         text = lines[row]
-    except DataError as error:
-        raise DataError(f"{line_number(row)}{which} {error}") from error
+    except NotUtf8Error as error:
+        raise NotUtf8Error(f"{line_number(row)}{which} {error}", error.path) from error
     if is_record and not text.strip() and "\t" not in text:  # tabs alone are empty columns
         raise DataError(f"{line_number(row)} is blank")
     return text

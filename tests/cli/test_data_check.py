@@ -1,0 +1,64 @@
+"""`voi data check`: what is wrong with a user's files, in one line with what to do."""
+
+import pytest
+
+from small_runs import call
+
+PAIRS = "".join(f"a café {i}\tb {i % 7}\n" for i in range(40))
+LONG = "".join(f"{'word ' * 9}{i}\tb {i % 7}\n" for i in range(40))
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my pairs.tsv").write_text(PAIRS, encoding="latin-1")
+    (tmp_path / "PAIRS.TSV").write_text(PAIRS)
+    (tmp_path / "broken.jsonl").write_text('{"source": "a", "target": "b"}\n' * 40 + '{"source"}\n')
+    (tmp_path / "long.tsv").write_text(LONG)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "Train.TSV").write_text(PAIRS)
+
+
+SHORT = ["--set", "data.max_source_length=5"]
+ICONV = "convert it, as with iconv -f ISO-8859-1 -t UTF-8 'my pairs.tsv' > 'my pairs.utf8.tsv', or"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "my pairs.tsv"], ICONV),
+        (["--data", "long.tsv", *SHORT, "--set", "data.long_examples=skip"], "are too long: raise"),
+        (["--data", "long.tsv", *SHORT], "all examples of train and valid are too long"),
+        (["--data", "nowhere"], "no file or folder nowhere: give one that exists, or the start of"),
+        (["--data", "nowhere.tsv"], "no file nowhere.tsv: give the path of an existing file"),
+        (["--data", ""], "'--data': expected a path, got an empty text"),
+        (["--data", "PAIRS.TSV", "--valid", " "], "'--valid': expected a path"),
+        (["--source", "", "--target", ""], "'--source': expected a path"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_one_line_and_exit_code_2(monkeypatch, capsys, arguments, message):
+    assert call(monkeypatch, "data", "check", *arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_line_that_is_not_json_is_named(monkeypatch, capsys):
+    valid = ["--valid", "PAIRS.TSV"]
+    assert call(monkeypatch, "data", "check", "--data", "broken.jsonl", *valid) == 2
+    out = capsys.readouterr().out
+    assert "line 41 is not JSON (Expecting ':' delimiter, column 10)" in out
+
+
+def test_few_lines_in_another_encoding(monkeypatch, capsys, tmp_path):
+    (tmp_path / "mixed.tsv").write_bytes(PAIRS.encode() + "é\té\n".encode("latin-1"))
+    assert call(monkeypatch, "data", "check", "--data", "mixed.tsv") == 2
+    out, error = capsys.readouterr()
+    assert "line 41 is not UTF-8 (byte 0xe9 at position 1): left out" in out
+    assert "training would stop at the lines above: convert it, as with iconv" in error
+
+
+@pytest.mark.parametrize("name", ["PAIRS.TSV", "folder"])
+def test_capital_letters_of_a_suffix_do_not_matter(monkeypatch, capsys, name):
+    assert call(monkeypatch, "data", "check", "--data", name) == 0
+    assert "8 of 40 training examples are held out" in capsys.readouterr().out
