@@ -66,6 +66,8 @@ OF_ORDERS_ALONE = {  # what a phase changes for a method: nothing of the decoder
     ("sao", "first"): {"order": "l2r"},
     ("voi-high-entropy", "first"): {"entropy_weight": 4.0},
     ("voi-high-entropy", "second"): {"entropy_weight": 4.0},
+    ("voi-fresh-decoder", "first"): {"entropy_hold": 0.25, "entropy_final": 0.05},
+    ("voi-fresh-decoder", "second"): {"freeze_orders": True, "fresh_decoder": True},
 }
 
 

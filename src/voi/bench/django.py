@@ -36,6 +36,14 @@ METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
         "training.phases.0.entropy_weight=4.0",
         "training.phases.1.entropy_weight=4.0",
     ),
+    "voi-fresh-decoder": (  # orders are learned in the first phase, then written by a new decoder
+        "order.kind=voi",
+        "order.law=gumbel-matching",
+        "training.phases.0.entropy_hold=0.25",
+        "training.phases.0.entropy_final=0.05",
+        "training.phases.1.freeze_orders=true",
+        "training.phases.1.fresh_decoder=true",
+    ),
 }
 QUICK_METHODS = "l2r,voi-gumbel-matching"
 
