@@ -173,7 +173,7 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
         (["training.clip=-1.0"], "training.clip must be at least 0, got -1.0"),
         (["training.decoder_rate=-1.0"], "phase 'main': decoder_rate must be at least 0, got -1.0"),
         (["training.warmup=-3"], "phase 'main': warmup must be at least 0, got -3"),
-        (["training.alternate=[1, -2]"], "alternate must not be negative, got [1, -2]"),
+        (["training.alternate=[1, -2]"], "alternate must be at least 0, got -2"),
         (["order.source_layers=-1"], "order.source_layers must be at least 0, got -1"),
         (["search.beam=0"], "search.beam must be at least 1, got 0"),
         (["search.max_length=-3"], "search.max_length must be at least 0, got -3"),

@@ -28,10 +28,10 @@ def require(condition: bool, message: str) -> None:
 
 
 def require_least(config: object, where: str, **least: int) -> None:
-    """Raise the error of the first field that is below its lowest value."""
+    """Raise the error of the first field, or entry of a field, that is below its lowest value."""
     for name, lowest in least.items():
-        value = getattr(config, name)
-        require(value >= lowest, f"{where}{name} must be at least {lowest}, got {value}")
+        for value in _entries(getattr(config, name)):
+            require(value >= lowest, f"{where}{name} must be at least {lowest}, got {value}")
 
 
 def require_between(config: object, where: str, low: int, high: int, *names: str) -> None:
@@ -44,9 +44,12 @@ def require_between(config: object, where: str, low: int, high: int, *names: str
 def require_fractions(config: object, where: str, *names: str) -> None:
     """Raise the error of the first field, or entry of a field, that is no share below one."""
     for name in names:
-        value = getattr(config, name)
-        for share in value if isinstance(value, tuple) else (value,):
+        for share in _entries(getattr(config, name)):
             require(0 <= share < 1, f"{where}{name} must be in [0, 1), got {share}")
+
+
+def _entries(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def from_table(cls: type, table: Mapping[str, Any], where: str = "") -> Any:
