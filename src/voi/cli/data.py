@@ -19,6 +19,7 @@ from rich.table import Table
 
 from voi import config
 from voi.cli.app import app
+from voi.cli.drawing import print_stacked
 from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
 from voi.data.addresses import DOWNLOADS
 from voi.data.download import Download, Fetched, fetch, unpack
@@ -99,7 +100,11 @@ def _print_report(report: DataReport) -> None:
     shown = Table(*header, box=None)
     for row in rows:
         shown.add_row(*row)
-    console.print(shown)
+    width = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True))
+    if width <= console.width:
+        console.print(shown)
+    else:
+        print_stacked([header, *rows], console)
     for note in report.notes:
         console.print(note, highlight=False, markup=False)
 

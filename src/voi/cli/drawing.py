@@ -1,5 +1,8 @@
 """Generations drawn in the terminal: one line per step, the new token highlighted."""
 
+import unicodedata
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
@@ -13,11 +16,30 @@ def draw_steps(hypothesis: Hypothesis, console: Console) -> None:
     for number, (tokens, new) in enumerate(hypothesis.steps(), start=1):
         line = Text(f"  {number:>{width}}  ", style="dim")
         for i, token in enumerate(tokens):
-            line.append(token, style="bold reverse" if i == new else "not dim")
+            line.append(visible(token), style="bold reverse" if i == new else "not dim")
             line.append(" ")
         console.print(line)
 
 
+def visible(text: str) -> str:
+    r"""Return a text that a terminal only shows: what would steer it is escaped.
+
+    >>> print(visible("a \x1b[2J \r"))
+    a \x1b[2J \r
+    """
+    return "".join(repr(x)[1:-1] if unicodedata.category(x) == "Cc" else x for x in text)
+
+
 def sentence(text: str) -> str:
-    """Return a text that the console prints as it is."""
-    return escape(text)
+    """Return a text that the console prints as it is, brackets and control characters too."""
+    return escape(visible(text))
+
+
+def print_stacked(rows: Sequence[Sequence[str]], console: Console) -> None:
+    """Print a table that is too wide, its header first: a heading per row, then a line per cell."""
+    (_, *names), *others = rows
+    for heading, *cells in others:
+        console.print(heading, style="bold", markup=False, highlight=False)
+        for name, cell in zip(names, cells, strict=True):
+            if cell:
+                console.print(f"  {name}: {cell}", markup=False, highlight=False)

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from voi.cli.app import Device, app
+from voi.cli.drawing import print_stacked
 from voi.errors import ConfigError
 from voi.evaluation import (
     Settings,
@@ -193,6 +194,10 @@ class Watch:
 def _print(table: Table, console: Console) -> None:
     rows = text_rows(table)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    is_wide = sum(widths) + 2 * (len(widths) - 1) > console.width
+    if console.is_terminal and is_wide:
+        print_stacked(rows, console)
+        rows = []
     for number, row in enumerate(rows):
         texts = (text.ljust(width) for text, width in zip(row, widths, strict=True))
         style = "" if number else "bold"

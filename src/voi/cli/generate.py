@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from voi.analysis import to_record
 from voi.cli.app import Device, app
-from voi.cli.drawing import draw_steps
+from voi.cli.drawing import draw_steps, visible
 from voi.data.lines import to_utf8
 from voi.errors import DataError, VoiError
 from voi.model import Model, load
@@ -237,6 +237,7 @@ def _print(source: str, hypotheses: list[Hypothesis], trace: bool, as_json: bool
             record = to_record(hypothesis.to_trace(source))
             print(json.dumps(record, ensure_ascii=False), flush=True)
         else:
-            print(hypothesis.text, flush=True)
+            is_seen = sys.stdout.isatty()  # what goes to a file or a pipe stays as it is
+            print(visible(hypothesis.text) if is_seen else hypothesis.text, flush=True)
         if trace and not as_json:
             draw_steps(hypothesis, Console())

@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from rich.table import Table
 from voi import config, runs
 from voi.allocator import keep_freed_memory
 from voi.cli.app import app
-from voi.cli.drawing import draw_steps, sentence
+from voi.cli.drawing import draw_steps, sentence, visible
 from voi.cli.lasting import lasting_console
 from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
 from voi.data import Example, Source
@@ -33,6 +34,8 @@ from voi.validation import validate
 from voi.world import World
 
 SHOWN_EXAMPLES = 3
+_BAR, _WIDE = 24, 120  # columns of the bar, and of a terminal that has room for it
+_TIME_LEFT = "-:--:--"
 DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree", "sao")  # all K orders would be alike
 
 
@@ -97,7 +100,8 @@ def train(
 
 def _say(text: str, console: Console) -> None:
     """Print a text as it is: brackets of a user's names and lines are no markup."""
-    console.print(text, highlight=False, markup=False)
+    shown = "\n".join(map(visible, text.split("\n")))
+    console.print(shown, highlight=False, markup=False)
 
 
 def _print_presets(console: Console) -> None:
@@ -197,7 +201,7 @@ class Watch:
         self.console = console
         self.bar = Progress(
             TextColumn("{task.fields[phase]}"),
-            BarColumn(bar_width=24),
+            *([BarColumn(bar_width=_BAR)] if self._has_bar else []),
             TextColumn("{task.completed}/{task.total}"),
             TextColumn("{task.fields[values]}"),
             TimeRemainingColumn(),
@@ -217,19 +221,32 @@ class Watch:
         self.bar.stop()
 
     def trained(self, progress: TrainingProgress, total: int, values: Mapping[str, Any]) -> None:
-        text = (
-            f"loss {values['loss']:.3f}  reward {values['reward']:.2f}  "
-            f"entropy {values['entropy']:.2f}  "
-        )
+        parts = [f"loss {values['loss']:.3f}", f"reward {values['reward']:.2f}"]
+        parts.append(f"entropy {values['entropy']:.2f}")
         if "distance" in values:
-            text += f"distance {values['distance']:.3f}  "
-        text += f"{values['tokens_per_second']:,.0f} tok/s"
-        phase = f"phase {progress.phase + 1}"
-        self.bar.update(self.line, completed=progress.step, total=total, phase=phase, values=text)
+            parts.append(f"distance {values['distance']:.3f}")
+        parts.append(f"{values['tokens_per_second']:,.0f} tok/s")
+        phase, text = f"phase {progress.phase + 1}", "  ".join(parts)
+        others = f"{phase} {progress.step}/{total} {_TIME_LEFT} "
+        shown = self._fitting(parts, len(others) + (_BAR + 1) * self._has_bar)
+        self.bar.update(self.line, completed=progress.step, total=total, phase=phase, values=shown)
         is_quiet = not self.console.is_terminal
         if is_quiet and time.monotonic() - self._said > 15:  # a log file: a line now and then
             self._said = time.monotonic()
             self.console.print(f"step {progress.step:,}/{total:,}  {text}", highlight=False)
+
+    @property
+    def _has_bar(self) -> bool:
+        """Is there room for more than figures?"""
+        return not self.console.is_terminal or self.console.width >= _WIDE
+
+    def _fitting(self, parts: list[str], used: int) -> str:
+        """Return as many of the values as the terminal has room for, whole."""
+        if not self.console.is_terminal:
+            return "  ".join(parts)
+        lengths = accumulate(len(part) + 2 for part in parts)
+        room = self.console.width - used + 2
+        return "  ".join(part for part, end in zip(parts, lengths, strict=True) if end <= room)
 
     def validated(self, progress: TrainingProgress, values: Mapping[str, Any]) -> None:
         numbers = {
@@ -238,10 +255,10 @@ class Watch:
         text = "  ".join(f"{name} {value:.3f}" for name, value in numbers.items())
         self.console.print(f"step {progress.step:,}: validation {text}", highlight=False)
         for sample in values.get("samples", ())[:1]:
-            line = (
-                f"  {sample['source']} -> {sample['written']}   (reference {sample['reference']})"
+            _say(
+                f"  {sample['source']} -> {sample['written']}   (reference {sample['reference']})",
+                self.console,
             )
-            self.console.print(line, highlight=False, markup=False)
 
     def said(self, message: str) -> None:
         self.console.print(message, highlight=False)
@@ -292,7 +309,7 @@ def _print_learned(run: Path, console: Console) -> None:
     for example in chosen:
         known = task.known_orders(example)
         learned = model.infer_order(example.source, example.target)
-        cells = [escape(str(example.source)), escape(example.target), _spaced(learned)]
+        cells = [sentence(str(example.source)), sentence(example.target), _spaced(learned)]
         table.add_row(*cells, " or ".join(map(_spaced, known)) or "-")
     console.print(table)
     hypotheses = model.generate([example.source for example in chosen])
