@@ -18,13 +18,15 @@ class Memory(NamedTuple):
 
 
 def sinusoids(
-    positions: Float[Tensor, "*shape"] | Int[Tensor, "*shape"], width: int
+    positions: Float[Tensor, "*shape"] | Int[Tensor, "*shape"],
+    width: int,
+    kind: torch.dtype = torch.float32,
 ) -> Float[Tensor, "*shape {width}"]:
     """Return sines, then cosines, of the positions at wavelengths from 2 pi to 20000 pi."""
     half = torch.arange(width // 2, device=positions.device, dtype=torch.float32)
     frequencies = torch.exp(half * (-math.log(1e4) / max(width // 2 - 1, 1)))
     angles = positions.unsqueeze(-1) * frequencies
-    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1).to(kind)
 
 
 def split_heads(x: Float[Tensor, "b n d"], heads: int) -> Float[Tensor, "b {heads} n d//{heads}"]:
@@ -104,7 +106,7 @@ class XLBias(nn.Module):
         n, device = queries.shape[2], queries.device
         steps = torch.arange(n, device=device)
         distances = torch.arange(1 - n, n, device=device)
-        waves = sinusoids(distances, self.distance.in_features)
+        waves = sinusoids(distances, self.distance.in_features, self.distance.weight.dtype)
         projected = self.distance(waves).unflatten(-1, (self.heads, -1))  # [2n - 1, h, dh]
         table = projected.permute(1, 2, 0)
         by_distance = (queries + self.position * self.scale) @ table
@@ -158,7 +160,7 @@ class PositionalAttention(nn.Module):
         self, x: Float[Tensor, "b n d"], visible: Bool[Tensor, "#b #n n"]
     ) -> Float[Tensor, "b n d"]:
         steps = torch.arange(x.shape[1], device=x.device)
-        waves = sinusoids(steps, x.shape[-1]).unsqueeze(0)
+        waves = sinusoids(steps, x.shape[-1], self.positions.weight.dtype).unsqueeze(0)
         q, k = (split_heads(part, self.heads) for part in self.positions(waves).chunk(2, dim=-1))
         v = split_heads(self.values(x), self.heads)
         logits = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5  # [1, h, n, n]

@@ -263,3 +263,16 @@ def test_parts_of_speech_change_the_law(tmp_path):
 def test_tags_need_a_tagger():
     with pytest.raises(ConfigError, match="needs a tagger"):
         tiny_experiment("order.tags=true")
+
+
+@pytest.mark.parametrize("positions", ["sinusoid", "sinusoid+attention", "relative", "xl"])
+@torch.no_grad()
+def test_numbers_of_twice_the_length(positions):
+    prepared = runs.prepare(tiny_experiment(f"order.positions={positions}"))
+    batch = collate(prepared.train, np.arange(4))
+    networks = prepared.networks()
+    short = networks.orders(batch).logits
+    long = networks.double().orders(batch).logits
+    assert long.dtype == torch.float64
+    torch.testing.assert_close(long.float(), short, rtol=1e-4, atol=1e-5)
+    assert not torch.equal(long, long.float().double())

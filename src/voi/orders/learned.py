@@ -10,6 +10,7 @@ from torch.distributions import Distribution
 from voi.batch import Batch
 from voi.config import OrderConfig, check_sharing
 from voi.decoder import InsertionDecoder, SourceEncoder, SourceStates
+from voi.decoder.heads import precise
 from voi.distributions import (
     EarlyLate,
     GumbelMatching,
@@ -90,7 +91,7 @@ class OrderGenerator(nn.Module):
 
     def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
         """Return q(z | x, y); `source` are the decoder's states, read only while sharing."""
-        logits = self.head(self.states(batch, source), batch).float()
+        logits = precise(self.head(self.states(batch, source), batch))
         options = {"sampler": self.config.sampler} if self.law is GumbelMatching else {}
         return self.law(logits, batch.lengths, validate_args=False, **options)
 
@@ -182,4 +183,5 @@ class MatrixHead(nn.Module):
     ) -> Float[Tensor, "batch n 2*d"]:
         taken = torch.arange(states.shape[1], device=states.device).expand(len(batch), -1)
         left = (batch.lengths.unsqueeze(1) - 1 - taken).clamp(min=0)
-        return torch.cat([sinusoids(x, states.shape[-1]) for x in (taken, left)], dim=-1)
+        width, kind = states.shape[-1], self.columns.weight.dtype
+        return torch.cat([sinusoids(x, width, kind) for x in (taken, left)], dim=-1)
