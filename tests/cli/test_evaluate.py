@@ -149,12 +149,14 @@ def test_a_killed_evaluation_goes_on(run, tmp_path, monkeypatch):
         (["RUN", "--split", "dev"], "there is no dev split: choose one of train, valid, test"),
         (["--hypotheses", "no.jsonl"], "expected a trace file at no.jsonl"),
         (["no/such/run"], "no model in no/such/run"),
+        (["RUN", "--length-penalty", "nan"], "search.length_penalty must be from -10 to 10"),
     ],
 )
 def test_bad_input(run, monkeypatch, capsys, options, message):
     arguments = [run if option == "RUN" else option for option in options]
     assert call(monkeypatch, "evaluate", *arguments) == 2
     assert message in capsys.readouterr().err
+    assert not (run / "evaluation").exists()
 
 
 def test_settings_that_do_not_fit_what_is_there(run, monkeypatch, capsys):

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from voi.config import SearchConfig
 from voi.data import Example, Task
 from voi.data.tasks import split_names
 from voi.errors import ConfigError, DataError
@@ -41,6 +42,8 @@ class Settings:
             if value is not None and value < lowest:
                 option = name.replace("_", "-")
                 raise ConfigError(f"--{option} must be at least {lowest}, got {value}")
+        if self.length_penalty is not None:
+            SearchConfig(length_penalty=self.length_penalty)  # raises what is out of range
         check_metrics(self.metrics or ())
 
     def decoding(self, model: Model) -> Decoding:
