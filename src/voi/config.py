@@ -268,7 +268,8 @@ class Experiment:
         )
         require(
             not self.order.tags or bool(self.data.tokens.get("tags")),
-            "order.tags needs a tagger: set data.tokens.tags = hanta, or module:function",
+            "order.tags needs a tagger: set data.tokens.tags = hanta, a file of "
+            "`voi data tagger`, or module:function",
         )
         require(
             self.objective.entropy == "score" or self.order.law in GUMBEL_LAWS,

@@ -92,13 +92,14 @@ def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
     cache = _cache(experiment, "valid")
     valid, valid_report = build_corpus(valid_examples, codec, experiment.data, cache)
     reports = {"train": train_report, "valid": valid_report}
-    return Prepared(_resolved(experiment, task, train), task, codec, train, valid, reports)
+    return Prepared(_resolved(experiment, task, codec, train), task, codec, train, valid, reports)
 
 
-def _resolved(experiment: Experiment, task: Task, train: Corpus) -> Experiment:
+def _resolved(experiment: Experiment, task: Task, codec: Codec, train: Corpus) -> Experiment:
     """Return the experiment as a run stores it: what the data says, and where the data is."""
     data, search = experiment.data, experiment.search
-    data = dataclasses.replace(data, options=located(task, data.options))
+    tokens = {**data.tokens, "tags": codec.config.tags} if codec.config.tags else data.tokens
+    data = dataclasses.replace(data, options=located(task, data.options), tokens=tokens)
     if not search.max_length:
         search = dataclasses.replace(search, max_length=int(train.targets.lengths.max()))
     return dataclasses.replace(experiment, data=data, search=search)
@@ -267,7 +268,7 @@ def _digests(prepared: Prepared) -> dict[str, str]:
 
 def _digest(corpus: Corpus) -> str:
     digest = hashlib.sha256()
-    for part in (corpus.targets, corpus.sources, corpus.features, corpus.boxes):
+    for part in (corpus.targets, corpus.sources, corpus.features, corpus.boxes, corpus.tags):
         if part is not None:
             digest.update(np.ascontiguousarray(part.offsets).data)
             digest.update(np.ascontiguousarray(part.values).data)

@@ -53,6 +53,7 @@ def _call(arguments: Sequence[str]) -> int:
     import voi.cli.regions
     import voi.cli.serve
     import voi.cli.show
+    import voi.cli.tagger
     import voi.cli.train  # noqa: F401
     from voi.cli.app import app
 

@@ -42,7 +42,11 @@ Counts = Annotated[
 ]
 Ranks = Annotated[bool, typer.Option("--ranks", help="Compare ranks, as the paper's program does.")]
 TaggerName = Annotated[
-    str, typer.Option(help="Parts of speech: hanta (English), module:function, or none.")
+    str,
+    typer.Option(
+        help="Of parts of speech: hanta (English), FILE.json of `voi data tagger`, "
+        "module:function, or none."
+    ),
 ]
 Perturb = Annotated[
     int | None, typer.Option(min=0, help="Instead: remove parts of this example's source, from 0.")

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from voi.data.example import Example, Source
-from voi.pos import UNIVERSAL, Tagger, make_tagger
+from voi.pos import UNIVERSAL, Tagger, located_tagger, make_tagger
 from voi.tables import from_table, to_table
 from voi.tokens.bpe import Subwords, learn_subwords, piece_counts
 from voi.tokens.config import TokensConfig, make_pretokenizer
@@ -115,8 +115,12 @@ def _model(tokenizer: Tokenizer) -> str:
 
 
 def build_codec(settings: Mapping[str, Any], examples: Iterable[Example]) -> Codec:
-    """Return the codec for the training examples, as [data.tokens] describes it."""
+    """Return the codec for the training examples, as [data.tokens] describes it.
+
+    A tagger's file is named by its absolute path, so that the codec finds it from anywhere.
+    """
     config: TokensConfig = from_table(TokensConfig, settings, "data.tokens.")
+    config = replace(config, tags=located_tagger(config.tags))
     examples = list(examples) if iter(examples) is examples else examples
     if config.kind == "bpe":
         return _subword_codec(config, examples)

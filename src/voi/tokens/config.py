@@ -25,7 +25,7 @@ class TokensConfig:
     size: int = 32000  # kind bpe: pieces in the vocabulary
     copy: bool = False  # kind words: unknown target words are copied from the source
     num_copies: int = 16  # different unknown words of one source that can be copied
-    tags: str = ""  # a tagger whose parts of speech the order generator may see: hanta, or yours
+    tags: str = ""  # a tagger whose tags the order generator may see: hanta, a file, or yours
 
     def __post_init__(self) -> None:
         require_least(self, "data.tokens.", min_count=1, max_size=0, size=1, num_copies=1)
