@@ -335,5 +335,8 @@ def test_searched_orders_are_pretrained_in_half_of_the_only_phase():
 
 
 def test_a_fresh_decoder_has_no_encoder_to_share():
-    with pytest.raises(ConfigError, match="phase 'main': fresh_decoder needs share = false"):
-        with_settings("training.fresh_decoder=true", "training.share=true")
+    for name in ("fresh_decoder", "freeze_orders"):
+        settings = f"training.{name}=true", "training.share=true"
+        with pytest.raises(ConfigError, match="frozen orders and a fresh decoder need share"):
+            with_settings(*settings)
+        assert with_settings(*settings, "order.kind=l2r").training.phases[0].share

@@ -160,9 +160,6 @@ class Phase:
         require_least(self, f"{where}: ", decoder_rate=0, order_rate=0, warmup=0, align=0)
         require_least(self, f"{where}: ", alternate=0)
         check_kind(self.order or "voi")
-        require(
-            not (self.fresh_decoder and self.share), f"{where}: fresh_decoder needs share = false"
-        )
         require_between(self, f"{where}: ", 0, 1, "entropy_hold", "decay_hold")
         require(
             self.entropy_final < 0 or self.entropy_weight > 0,
@@ -254,6 +251,10 @@ class Experiment:
             is_learned = phase.order in ("", self.order.kind) and self.order.is_learned
             if is_learned and phase.share:
                 check_sharing(self.order, self.decoder)
+                require(
+                    not (phase.freeze_orders or phase.fresh_decoder),
+                    f"phase {phase.name!r}: frozen orders and a fresh decoder need share = false",
+                )
             require(
                 phase.num_orders >= 2 or not is_learned or phase.freeze_orders,
                 f"training.num_orders must be at least 2 for a learned order, got "
@@ -388,7 +389,7 @@ def load_table(name: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
     if not isinstance(base, str) or base in extended_by:
         raise ConfigError(
             f"{name}: extends must name another preset or file, got {base!r}: leave it out, or "
-            f"name one that does not extend {extended_by[0]}"
+            f"name one that does not extend {name}"
         )
     return merged(load_table(base, extended_by), table)
 

@@ -131,6 +131,7 @@ def test_a_stopwatch_keeps_points_up_to_the_checkpoint_and_does_not_count_valida
         watch.validated(Progress(step=step), {"accuracy": accuracy, "elbo": -1.0, "other": 3})
     assert watch.reached(0.95)["step"] == 20
     assert watch.reached(0.99) == {"step": None, "cpu_seconds": None}
+    assert watch.reached(0.95, after=20)["step"] != 20
     again = Stopwatch(tmp_path / "curve.json")
     trainer.progress.step = 20
     again.attach(trainer)
@@ -181,3 +182,15 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "orders.svg").is_file()
     assert call(monkeypatch, "bench", "orders", "--tasks", "chains") == 2
     assert "--tasks: nothing is called 'chains'" in capsys.readouterr().err
+
+
+def test_a_fresh_decoder_is_told_from_the_one_before(tmp_path):
+    settings = "training.phases=[{steps=4}, {steps=6, share=false, fresh_decoder=true}]"
+    assert order_cell._start_of_decoder(tiny_trainer(tmp_path / "fresh", settings)) == 4
+    assert order_cell._start_of_decoder(tiny_trainer(tmp_path / "plain")) == 0
+
+
+def test_the_shortest_run_of_every_task_has_all_its_phases():
+    for task in TASKS:
+        made = experiment(task, "voi-gumbel-matching", 0, OrderSize(factor=1e-6))
+        assert sum(phase.steps for phase in made.training.phases) == 2

@@ -88,6 +88,8 @@ def test_prefix_sampling_and_trace(run, tmp_path, monkeypatch, capsys):
         ("x\n", ["--gaps", "--keywords", "A"], "give one of --gaps, --prefix and --keywords"),
         ("x\n", ["--sample", "2", "--nbest", "2"], "not nbest (got 2)"),
         ("x\n", ["--keywords", "A B C A", "--max-length", "2"], "raise max_length"),
+        ("x\n", ["--keywords", "zebra"], "voi: 'zebra' cannot stand"),
+        ("x\n", ["--keywords", " "], "give words with --keywords"),
         ("x\n", ["--in-order"], "give --keywords with --in-order"),
         ("x\n", ["--temperature", "2"], "give --sample with --temperature"),
         ("x\n", ["--top-p", "1", "--seed", "0"], "give --sample with --top-p, --seed"),
@@ -97,7 +99,7 @@ def test_prefix_sampling_and_trace(run, tmp_path, monkeypatch, capsys):
         ("a\tA ___\nb\tB\n", ["--gaps"], "lines.txt, line 2: expected a text with ___"),
         ("a\tA ___\nb\tA B C ___\n", ["--gaps"], "lines.txt, line 2: the target needs room for 4"),
         ("a\tA\n" * 40 + "b\tzebra\n", ["--prefix"], "lines.txt, line 41: 'zebra' cannot stand"),
-        ("a\n" * 40 + "b\tx\n", [], "lines.txt, line 41 has a tab"),
+        ("a\n" * 40 + "b\tx\n", [], "lines.txt, line 41: expected one source per line, got a tab"),
     ],
 )
 def test_bad_input(run, tmp_path, monkeypatch, capsys, text, options, message):
@@ -108,13 +110,21 @@ def test_bad_input(run, tmp_path, monkeypatch, capsys, text, options, message):
     assert message in line
 
 
-def test_lines_of_standard_input_are_named_and_those_before_are_answered(run, tmp_path):
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        (b"c\tzebra", "'zebra' cannot stand"),
+        (b"c", "expected SOURCE<tab>TEXT"),
+        (b"c\t\xff", "expected UTF-8 text"),
+    ],
+)
+def test_lines_of_standard_input_are_named_and_those_before_are_answered(run, last, message):
     command = [sys.executable, "-m", "voi", "generate", str(run), "--prefix"]
-    given = b"a\tA\nb\tA B\nc\tzebra\n"
+    given = b"a\tA\nb\tA B\n" + last + b"\n"
     done = subprocess.run(command, input=given, capture_output=True, check=False)
     assert done.returncode == 2
     assert [line[:1] for line in done.stdout.decode().splitlines()] == ["A", "A"]
-    assert done.stderr.decode().startswith("voi: line 3 of standard input: 'zebra' cannot stand")
+    assert done.stderr.decode().startswith(f"voi: line 3 of standard input: {message}")
 
 
 def test_a_pipe_that_waits_is_answered_line_by_line(run):
@@ -136,7 +146,7 @@ def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys)
     path.write_bytes(b"from-left a b c\n\xff\xfe\n")
     assert call(monkeypatch, "generate", run, path) == 2
     error = capsys.readouterr().err
-    assert f"{path}, line 2 is not UTF-8 text: convert it, as with iconv -f ISO-8859-1" in error
+    assert f"{path}, line 2: expected UTF-8 text: convert it, as with iconv -f ISO-8859-1" in error
 
 
 @pytest.mark.parametrize(
@@ -170,7 +180,7 @@ def test_a_mark_of_the_byte_order_is_not_read_and_a_tab_is_refused(
     assert json.loads(capsys.readouterr().out)["source"] == SOURCES[0]
     path.write_text(f"{SOURCES[0]}\tA B C\n")
     assert call(monkeypatch, "generate", run, path) == 2
-    assert "line 1 has a tab" in capsys.readouterr().err
+    assert "line 1: expected one source per line, got a tab" in capsys.readouterr().err
 
 
 def test_every_line_has_samples_of_its_own(run, tmp_path, monkeypatch, capsys):

@@ -1,8 +1,10 @@
 """`voi train` as a user meets it: what it prints, and one line for what can be mended."""
 
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,12 +43,17 @@ def test_resumes(monkeypatch, capsys):
 
 def test_a_run_without_its_last_checkpoint_goes_on_from_the_best(monkeypatch, capsys, tmp_path):
     """As after a kill, where validation comes more often than checkpoints."""
-    settings = settings_of("training.steps=4", "training.validate_every=2")
-    assert call(monkeypatch, "train", "--out", "run", *settings) == 0
+    settings = settings_of("training.steps=4", "training.keep_every=2")
+    for name in ("whole", "run"):
+        assert call(monkeypatch, "train", "--out", name, *settings) == 0
     (tmp_path / "run" / "last.json").unlink()
-    (tmp_path / "run" / "best.json").write_text('{"checkpoint": "checkpoints/step-00000004"}')
+    (tmp_path / "run" / "best.json").write_text('{"checkpoint": "checkpoints/step-00000002"}')
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-00000004")
+    capsys.readouterr()
     assert call(monkeypatch, "train", "--resume", "run") == 0
-    assert "run is finished" in capsys.readouterr().out
+    assert "resuming run at step 2" in capsys.readouterr().out
+    place = Path("checkpoints", "step-00000004", "networks.safetensors")
+    assert ("run" / place).read_bytes() == ("whole" / place).read_bytes()
     (tmp_path / "run" / "best.json").unlink()
     (tmp_path / "run" / "last.json").unlink()
     assert call(monkeypatch, "train", "--resume", "run") == 2

@@ -65,7 +65,7 @@ MESSAGES = {
     NoPermutation: r"own:NoPermutation.sample must give permutations .* got \[0, 0, 0\]",
     WrongMode: r"own:WrongMode.mode must give a tensor of shape \(2, 3\)",
     ScorePerToken: r"own:ScorePerToken.log_prob must .* shape \(4, 2\) .* got \(4, 2, 1\)",
-    MatrixWanted: "own:MatrixWanted",
+    MatrixWanted: r"own:MatrixWanted failed \(RuntimeError: .*\): expected a voi.dist",
 }
 
 
@@ -87,3 +87,9 @@ def test_what_is_wrong_with_a_law_is_said_in_one_line(own, law):
     with pytest.raises(ConfigError, match=MESSAGES[law]) as caught:
         tiny_generator(law=f"own:{law.__name__}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_law_is_tried_where_networks_have_no_numbers(own):
+    """As where one process puts the parts of a sharded network together."""
+    with torch.device("meta"):
+        assert tiny_generator(law="own:Fine").law.__name__ == "Fine"

@@ -132,7 +132,7 @@ def test_scores_of_orders_that_are_not_numbers_end_training(tmp_path):
 def test_phases_share_then_part_then_freeze(tmp_path):
     phases = (
         'training.phases=[{name="shared", steps=4, share=true}, {name="apart", steps=4, '
-        'align=100.0}, {name="frozen", steps=4, freeze_orders=true, num_orders=1}]'
+        'align=100.0}, {name="frozen", steps=4, freeze_orders=true, share=false, num_orders=1}]'
     )
     seen = {}
 

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def measure(experiment: Experiment, is_known: bool, run: Path, size: TestSize) -
     if not trainer.run():
         raise KeyboardInterrupt
     seconds = watch.seconds
-    first = watch.reached(TOLD)
+    first = watch.reached(TOLD, after=_start_of_decoder(trainer))
     torch.manual_seed(0)
     return {
         **tested(trainer.networks, prepared, size),
@@ -60,6 +61,13 @@ def measure(experiment: Experiment, is_known: bool, run: Path, size: TestSize) -
         "cpu_seconds": seconds,
         "curve": watch.points,
     }
+
+
+def _start_of_decoder(trainer: Trainer) -> int:
+    """Return after how many updates the decoder that is tested had its first weights."""
+    starts = accumulate(trainer.totals, initial=0)
+    phases = zip(trainer.config.phases, starts, strict=False)
+    return max((start for phase, start in phases if phase.fresh_decoder), default=0)
 
 
 def trainer_of(prepared: Prepared, run: Path, watch: Stopwatch) -> Trainer:

@@ -115,7 +115,10 @@ def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Exp
         f"training.valid_examples={size.valid_examples}",
     ]
     if setting.anew and method.startswith("voi-"):
-        changes += [*setting.learned, _phases(steps, round(steps * setting.anew / setting.steps))]
+        changes += [
+            *setting.learned,
+            _phases(steps, max(1, round(steps * setting.anew / setting.steps))),
+        ]
     table = config.load_table(setting.preset)
     table = config.override(table, [*changes, *METHODS[method], *size.settings])
     if method == "sao":

@@ -56,7 +56,8 @@ class Stopwatch:
     def said(self, message: str) -> None:
         """Nothing is printed."""
 
-    def reached(self, accuracy: float) -> dict[str, Any]:
-        """Return the first point of at least that accuracy; its values are None if none is."""
+    def reached(self, accuracy: float, after: int = 0) -> dict[str, Any]:
+        """Return the first point of at least that accuracy after a step; of None if none is."""
         nothing: dict[str, Any] = {"step": None, "cpu_seconds": None}
-        return next((p for p in self.points if p["accuracy"] >= accuracy), nothing)
+        later = (p for p in self.points if p["step"] > after)
+        return next((p for p in later if p["accuracy"] >= accuracy), nothing)

@@ -21,7 +21,8 @@ from voi.cli.drawing import draw_steps, visible
 from voi.data.lines import to_utf8
 from voi.errors import DataError, VoiError
 from voi.model import Model, load
-from voi.search import Hypothesis, Sampling
+from voi.search import Hypothesis, Sampling, rules_with_keywords
+from voi.tokens import Codec
 
 _LINES_AT_ONCE = 32
 
@@ -103,12 +104,13 @@ def generate(
         "keywords_in_order": in_order,
     }
     model = load(run, device)
+    words = _words(keywords, model.codec)
     model.generate([], **options)  # what is wrong with them is not the fault of a line
     with ExitStack() as stack:
         lines = _open(file, stack)
         told = _progress(lines, stack)
         for part in _chunks(lines):
-            for source, hypotheses in _written(model, part, kind, keywords.split(), options):
+            for source, hypotheses in _written(model, part, kind, words, options):
                 _print(source, hypotheses, trace, as_json)
             told(len(part))
 
@@ -123,11 +125,12 @@ def _written(
     model: Model, lines: Sequence[Line], kind: str, keywords: list[str], options: dict[str, Any]
 ) -> Iterator[tuple[str, list[Hypothesis]]]:
     """Yield what is written for some lines; if it cannot be, line by line up to the wrong one."""
-    sources, texts = _split(lines, kind)
-    rules: dict[str, Any] = {kind: texts} if kind else {}
-    if keywords:
-        rules["keywords"] = [keywords] * len(sources)
     try:
+        pairs = [_split(line, kind) for line in lines]
+        sources = [source for source, _ in pairs]
+        rules: dict[str, Any] = {kind: [text for _, text in pairs]} if kind else {}
+        if keywords:
+            rules["keywords"] = [keywords] * len(sources)
         found = model.generate(sources, first=lines[0].number - 1, **rules, **options)
     except VoiError as error:
         if len(lines) == 1:
@@ -143,6 +146,15 @@ def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:
     if gaps + prefix + has_keywords > 1:
         raise DataError("give one of --gaps, --prefix and --keywords, not several")
     return "gaps" if gaps else "prefix" if prefix else ""
+
+
+def _words(keywords: str, codec: Codec) -> list[str]:
+    """Return the keywords; without copying, one that is not known is so for every source."""
+    words = keywords.split()
+    _check(bool(keywords) and not words, "words with --keywords: there are only spaces")
+    if words and not codec.vocabulary.copies:
+        rules_with_keywords(words, codec, None, in_order=False)
+    return words
 
 
 def _sampling(count: int, **given: float | int | None) -> Sampling | None:
@@ -210,25 +222,19 @@ def _chunks(lines: TextIO) -> Iterator[list[Line]]:
             return
 
 
-def _split(lines: Sequence[Line], kind: str) -> tuple[list[str], list[str]]:
-    """Return the sources of lines, and the texts behind the tab where there are some."""
-    sources, texts = [], []
-    for line in lines:
-        if any("\udc80" <= letter <= "\udcff" for letter in line.text):
-            raise DataError(f"{line.place} is not UTF-8 text: {to_utf8(line.file)}")
-        source, tab, text = line.text.partition("\t")
-        if tab and not kind:
-            raise DataError(
-                f"{line.place} has a tab: expected one source per line; cut off the other "
-                f"columns, or give --gaps or --prefix if a text to fill follows"
-            )
-        if kind and not tab:
-            raise DataError(
-                f"{line.place}: expected SOURCE<tab>TEXT with --{kind}, got {line.text!r}"
-            )
-        sources.append(source)
-        texts.append(text)
-    return sources, texts
+def _split(line: Line, kind: str) -> tuple[str, str]:
+    """Return the source of a line, and the text behind the tab where there is one."""
+    if any("\udc80" <= letter <= "\udcff" for letter in line.text):
+        raise DataError(f"expected UTF-8 text: {to_utf8(line.file)}")
+    source, tab, text = line.text.partition("\t")
+    if tab and not kind:
+        raise DataError(
+            "expected one source per line, got a tab: cut off the other columns, or give --gaps or "
+            "--prefix if a text to fill follows"
+        )
+    if kind and not tab:
+        raise DataError(f"expected SOURCE<tab>TEXT with --{kind}, got {line.text!r}")
+    return source, text
 
 
 def _print(source: str, hypotheses: list[Hypothesis], trace: bool, as_json: bool) -> None:

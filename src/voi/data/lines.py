@@ -24,9 +24,11 @@ def to_utf8(path: str, encoding: str = "ISO-8859-1") -> str:
     command = f"iconv -f {encoding} -t UTF-8"
     if not path:
         return f"convert it, as with {command} in front of voi"
-    stem, dot, ending = path.rpartition(".")
-    made = f"{stem}.utf8.{ending}" if dot else f"{path}.utf8"
-    return f"convert it, as with {command} {shlex.quote(path)} > {shlex.quote(made)}"
+    old = Path(path)
+    quoted, made = shlex.quote(path), shlex.quote(str(old.with_name(f"utf8-{old.name}")))
+    if old.suffix.lower() == ".gz":
+        return f"convert it, as with gunzip -c {quoted} | {command} | gzip > {made}"
+    return f"convert it, as with {command} {quoted} > {made}"
 
 
 class NotUtf8Error(DataError):

@@ -105,7 +105,8 @@ def checked_records(
         if 2 * num_others > size:
             advice = [f"give {layout}"]
         advice += map(to_utf8, unread)
-        raise BadLinesError(text, f"{', '.join(advice)}, or {SKIP_BAD}")
+        skipping = "" if len(bad) == size else f", or {SKIP_BAD}"
+        raise BadLinesError(text, ", ".join(advice) + skipping)
     numbers = np.delete(rows.numbers, np.frombuffer(bad, np.int64))
     return Records(replace(rows, numbers=numbers, notes=(*rows.notes, f"{text}: left out")))
 

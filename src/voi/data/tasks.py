@@ -81,5 +81,11 @@ def located(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> located(Addition(), {"digits": 2})
     {'digits': 2}
     """
-    given = {name: getattr(task, name) for name in getattr(task, "paths", ())}
+    given = {name: getattr(task, name, None) for name in getattr(task, "paths", ())}
+    for name, path in given.items():
+        if not isinstance(path, str):
+            raise ConfigError(
+                f"{type(task).__name__}.paths names fields that hold a path as text, got {name!r}, "
+                f"which is {path!r}"
+            )
     return {**options, **{name: str(Path(path).absolute()) for name, path in given.items() if path}}

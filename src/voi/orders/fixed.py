@@ -100,7 +100,8 @@ def tree_ranks(n: int) -> tuple[int, ...]:
     return tuple(ranks)
 
 
-_EXPECTED = "(batch), a voi.batch.Batch, and return orders [batch, n] (docs/extending.md)"
+_TAKEN = "(batch), a voi.batch.Batch"
+_RETURNED = "orders [batch, n] of a voi.batch.Batch (docs/extending.md)"
 
 
 class UserOrder(nn.Module):
@@ -109,13 +110,13 @@ class UserOrder(nn.Module):
     def __init__(self, name: str):
         super().__init__()
         self.name = name
-        self.function = load_callable(name, "order", _EXPECTED, "batch")
+        self.function = load_callable(name, "order", f"{_TAKEN}, and return {_RETURNED}", "batch")
 
     def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
         try:
             orders = self.function(batch)
         except Exception as error:
-            raise failed(self.name, error, _EXPECTED) from error
+            raise failed(self.name, error, _RETURNED) from error
         expected = tuple(batch.target.shape)
         if not isinstance(orders, Tensor) or tuple(orders.shape) != expected:
             found = tuple(orders.shape) if isinstance(orders, Tensor) else type(orders).__name__

@@ -33,6 +33,8 @@ from voi.training.sharding import placed, undivided
 from voi.training.update import Scored, Update, Updated
 from voi.world import World, part
 
+_WEIGHTS = 2**32 - 1  # drawn apart from what batches draw
+
 
 class TrainingError(VoiError):
     """Training cannot go on; the message names the batch."""
@@ -180,7 +182,7 @@ class Trainer:
 
     def _renew_decoder(self) -> None:
         """Give the decoder new weights, the same ones whenever this phase of the run starts."""
-        place = [self.config.seed, self.progress.phase]
+        place = [self.config.seed, self.progress.phase, _WEIGHTS]
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
         fresh = self._new_networks().decoder.parameters()
         with torch.no_grad():
