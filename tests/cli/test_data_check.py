@@ -20,7 +20,7 @@ def _files(tmp_path, monkeypatch):
 
 
 SHORT = ["--set", "data.max_source_length=5"]
-ICONV = "convert it, as with iconv -f ISO-8859-1 -t UTF-8 'my pairs.tsv' > 'utf8-my pairs.tsv', or"
+ICONV = "convert it, as with iconv -f ISO-8859-1 -t UTF-8 'my pairs.tsv' > 'utf8-my pairs.tsv'"
 
 
 @pytest.mark.parametrize(

@@ -89,10 +89,8 @@ def generate(
     _check(trace and as_json, "--trace or --json, not both: a record of --json holds every step")
     _check(in_order and not keywords, "--keywords with --in-order: it is their order")
     sampling = _sampling(sample, temperature=temperature, top_p=top_p, seed=seed)
-    _check(
-        sampling is not None and bool(beam or length_penalty),
-        "--sample without --beam and --length-penalty: these are of searching",
-    )
+    is_searched = bool(beam or length_penalty)
+    _check(bool(sampling) and is_searched, "--sample without --beam and --length-penalty")
     kind = _rule_kind(gaps, prefix, bool(keywords))
     options: dict[str, Any] = {
         "beam": beam or None,
