@@ -99,7 +99,9 @@ def _resolved(experiment: Experiment, task: Task, codec: Codec, train: Corpus) -
     """Return the experiment as a run stores it: what the data says, and where the data is."""
     data, search = experiment.data, experiment.search
     tokens = {**data.tokens, "tags": codec.config.tags} if codec.config.tags else data.tokens
-    data = dataclasses.replace(data, options=located(task, data.options), tokens=tokens)
+    cache = str(Path(data.cache).absolute()) if data.cache else ""
+    options = located(task, data.options)
+    data = dataclasses.replace(data, options=options, tokens=tokens, cache=cache)
     if not search.max_length:
         search = dataclasses.replace(search, max_length=int(train.targets.lengths.max()))
     return dataclasses.replace(experiment, data=data, search=search)

@@ -275,13 +275,15 @@ def test_run_folder(tmp_path):
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) <= 2
 
 
-def test_arrays_can_be_mapped_from_a_folder(tmp_path):
+def test_arrays_can_be_mapped_from_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     weights = []
-    for number, settings in enumerate([[], [f"data.cache={tmp_path}/arrays"]]):
+    for number, settings in enumerate([[], ["data.cache=arrays"]]):
         trainer = tiny_trainer(tmp_path / str(number), *settings)
         trainer.run()
         weights.append(trainer.networks.state_dict())
     assert any((tmp_path / "arrays").glob("train-*/targets*"))
+    assert trainer.experiment.data.cache == str(tmp_path / "arrays")  # also from another folder
     for name, plain in weights[0].items():
         assert torch.equal(weights[1][name], plain)
 
