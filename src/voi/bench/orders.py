@@ -114,11 +114,10 @@ def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Exp
         f"training.checkpoint_every={every}",
         f"training.valid_examples={size.valid_examples}",
     ]
-    if setting.anew and method.startswith("voi-"):
-        changes += [
-            *setting.learned,
-            _phases(steps, max(1, round(steps * setting.anew / setting.steps))),
-        ]
+    if method.startswith("voi-"):
+        changes += setting.learned
+        if setting.anew:
+            changes.append(_phases(steps, max(1, round(steps * setting.anew / setting.steps))))
     table = config.load_table(setting.preset)
     table = config.override(table, [*changes, *METHODS[method], *size.settings])
     if method == "sao":
