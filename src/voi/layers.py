@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+from voi.products import Linear
+
 
 class Memory(NamedTuple):
     """Keys and values that many queries attend to."""
@@ -96,7 +98,7 @@ class XLBias(nn.Module):
         super().__init__()
         self.heads, self.scale = heads, head_width**-0.5
         width = heads * head_width
-        self.distance = nn.Linear(width, width, bias=False)
+        self.distance = Linear(width, width, bias=False)
         self.content = nn.Parameter(torch.zeros(heads, 1, head_width))
         self.position = nn.Parameter(torch.zeros(heads, 1, head_width))
 
@@ -121,8 +123,8 @@ class SelfAttention(nn.Module):
     def __init__(self, width: int, heads: int, bias: nn.Module | None = None):
         super().__init__()
         self.heads, self.scale = heads, (width // heads) ** -0.5
-        self.project = nn.Linear(width, 3 * width)
-        self.output = nn.Linear(width, width)
+        self.project = Linear(width, 3 * width)
+        self.output = Linear(width, width)
         self.bias = bias
 
     def queries_keys_values(self, x: Float[Tensor, "b n d"]) -> tuple[Tensor, Tensor, Tensor]:
@@ -152,9 +154,9 @@ class PositionalAttention(nn.Module):
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.heads = heads
-        self.positions = nn.Linear(width, 2 * width)
-        self.values = nn.Linear(width, width)
-        self.output = nn.Linear(width, width)
+        self.positions = Linear(width, 2 * width)
+        self.values = Linear(width, width)
+        self.output = Linear(width, width)
 
     def forward(
         self, x: Float[Tensor, "b n d"], visible: Bool[Tensor, "#b #n n"]
@@ -174,9 +176,9 @@ class CrossAttention(nn.Module):
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.heads, self.scale = heads, (width // heads) ** -0.5
-        self.query = nn.Linear(width, width)
-        self.key_value = nn.Linear(width, 2 * width)
-        self.output = nn.Linear(width, width)
+        self.query = Linear(width, width)
+        self.key_value = Linear(width, 2 * width)
+        self.output = Linear(width, width)
 
     def memory(self, source: Float[Tensor, "batch m d"]) -> Memory:
         """Return the source's keys and values; they serve every step and every order."""
@@ -201,7 +203,7 @@ class FeedForward(nn.Sequential):
 
     def __init__(self, width: int, hidden: int, dropout: float):
         super().__init__(
-            nn.Linear(width, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, width)
+            Linear(width, hidden), nn.ReLU(), nn.Dropout(dropout), Linear(hidden, width)
         )
 
 

@@ -117,7 +117,7 @@ def test_slot_names_on_the_circle():
     head = SlotHead(1)
     scores = torch.tensor([[0.1, 0.7, -0.4], [1.2, -0.3, 0.5]])  # right of, left of each element
     queries = torch.ones(1, 3, 1)
-    keys = scores.reshape(1, 2, 3, 1)
+    keys = scores.t().reshape(1, 3, 2, 1)
     written = torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
     last_slots = []
     for left, right in ((0, 2), (2, 1), (1, 0)):

@@ -141,7 +141,7 @@ class Stepper:
             x = self._block(block, layer, x, cache, first, sight)
         states = self.decoder.norm(x)
         if self.slots is not None:
-            keys = self.slots.keys(states).transpose(1, 2)
+            keys = self.slots.keys(states)
             cache.slot_keys[:, first : cache.used] = keys
             cache.slot_word_keys[:, first : cache.used] = self.slots.word_keys(keys)
         return states

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from voi.permutation import Neighbours
+from voi.products import Linear, linear
 from voi.tokens.vocabulary import PAD, START
 
 NEVER_PRODUCED = (PAD, START)
@@ -25,7 +26,7 @@ class WordTerms(NamedTuple):
 
 def word_logits(hidden: Float[Tensor, "*rows d"], weight: Float[Tensor, "v d"]) -> Tensor:
     """Return unnormalised log-probabilities of all words [*rows, v]; PAD and START have none."""
-    return producible(nn.functional.linear(hidden, weight))
+    return producible(linear(hidden, weight))
 
 
 def producible(logits: Float[Tensor, "*rows v"]) -> Float[Tensor, "*rows v"]:
@@ -46,10 +47,7 @@ def word_terms(
     if torch.is_autocast_enabled(hidden.device.type):
         kind = torch.get_autocast_dtype(hidden.device.type)
         hidden, weight = hidden.to(kind), weight.to(kind)
-    log_probs, log_partition = _ChosenWord.apply(hidden, weight, words)
-    producible = weight.sum(0) - weight[list(NEVER_PRODUCED)].sum(0)
-    mean_weight = producible / (weight.shape[0] - len(NEVER_PRODUCED))
-    return WordTerms(log_probs, precise(hidden @ mean_weight) - log_partition)
+    return WordTerms(*_WordTerms.apply(hidden, weight, words))
 
 
 def precise(x: Tensor) -> Tensor:
@@ -74,8 +72,14 @@ def _less_chosen(
     return probs.scatter_add_(1, words.unsqueeze(-1), -probs.new_ones(len(words), 1))
 
 
-class _ChosenWord(torch.autograd.Function):
-    """Log-probability of the chosen word, and log Z; one chunk of [words, v] lives at a time.
+def _mean_weight(weight: Float[Tensor, "v d"]) -> Float[Tensor, " d"]:
+    """Return the mean vector of the words that can be produced."""
+    total = weight.sum(0) - weight[list(NEVER_PRODUCED)].sum(0)
+    return total / (weight.shape[0] - len(NEVER_PRODUCED))
+
+
+class _WordTerms(torch.autograd.Function):
+    """Log-probability of the chosen word, and of all words in the mean, chunk by chunk.
 
     Where one chunk holds all words, its probabilities are kept for the backward pass and
     overwritten there; else each chunk is computed again.
@@ -84,7 +88,7 @@ class _ChosenWord(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
         size = max(1, CHUNK // weight.shape[0])
-        log_probs, partitions, probs = [], [], hidden
+        log_probs, partitions, probs = [hidden.new_empty(0)], [hidden.new_empty(0)], hidden
         for rows, chosen in zip(hidden.split(size), words.split(size), strict=True):
             logits = word_logits(rows, weight)
             logit = _entries(logits, chosen)
@@ -97,28 +101,27 @@ class _ChosenWord(torch.autograd.Function):
                 log_prob = torch.where(small, logit - partition, log_prob)
             log_probs.append(log_prob)
             partitions.append(partition)
-        ctx.save_for_backward(hidden, weight, words)
+        mean_weight = _mean_weight(weight)
+        ctx.save_for_backward(hidden, weight, words, mean_weight)
         ctx.set_materialize_grads(False)
-        is_whole = len(log_probs) == 1
+        is_whole = 0 < len(words) <= size
         ctx.kept = _less_chosen(probs, words).to(hidden.dtype) if is_whole else None
         ctx.size = size
-        none = hidden.new_empty(0)
-        return torch.cat([none, *log_probs]), torch.cat([none, *partitions])
+        return torch.cat(log_probs), precise(hidden @ mean_weight) - torch.cat(partitions)
 
     @staticmethod
     @once_differentiable
     def backward(
-        ctx: Any, of_word: Tensor | None, of_partition: Tensor | None
+        ctx: Any, of_word: Tensor | None, of_mean: Tensor | None
     ) -> tuple[Tensor, Tensor, None]:
-        """Return gradients; log Z has p, the chosen word 1[chosen] - p, so p - 1[chosen] serves.
+        """Return gradients: by the logits the word has 1[chosen] - p, the mean 1/v - p.
 
-        What it takes from log Z is put back. Rows are scaled where they are d wide, not v.
+        p - 1[chosen] serves both; what it takes from the mean is put back. Rows are scaled where
+        they are d wide, not v.
         """
-        hidden, weight, words = ctx.saved_tensors
-        of_both = [
-            hidden.new_zeros(len(words)) if x is None else x for x in (of_word, of_partition)
-        ]
-        scale = (of_both[1] - of_both[0]).unsqueeze(-1).to(hidden.dtype)
+        hidden, weight, words, mean_weight = ctx.saved_tensors
+        total = sum((x for x in (of_word, of_mean) if x is not None), hidden.new_zeros(len(words)))
+        scale = -total.unsqueeze(-1).to(hidden.dtype)
         grad_hidden = torch.empty_like(hidden)
         grad_weight = torch.empty_like(weight) if len(words) else torch.zeros_like(weight)
         kept, ctx.kept = ctx.kept, None
@@ -128,13 +131,17 @@ class _ChosenWord(torch.autograd.Function):
             if rest is None:
                 probs = _probabilities(word_logits(hidden[part], weight))
                 rest = _less_chosen(probs, words[part]).to(hidden.dtype)
-            torch.mm(rest, weight, out=grad_hidden[part]).mul_(scale[part])
+            torch.mul(linear(rest, weight.t()), scale[part], out=grad_hidden[part])
             sums = (grad_weight, rest.t(), hidden[part] * scale[part])
             torch.addmm(*sums, beta=int(start > 0), out=grad_weight)  # beta=0: nothing is read
-        if of_partition is not None:
-            back = of_partition.unsqueeze(-1).to(hidden.dtype)
-            grad_hidden += weight[words] * back
-            grad_weight.index_add_(0, words, hidden * back)
+        if of_mean is not None:
+            back = of_mean.unsqueeze(-1).to(hidden.dtype)
+            grad_hidden += (mean_weight - weight[words]) * back
+            scaled = hidden * back
+            shared = scaled.sum(0) / (len(weight) - len(NEVER_PRODUCED))
+            grad_weight += shared
+            grad_weight[list(NEVER_PRODUCED)] -= shared
+            grad_weight.index_add_(0, words, scaled, alpha=-1)
         return grad_hidden, grad_weight, None
 
 
@@ -148,13 +155,13 @@ class SlotHead(nn.Module):
     def __init__(self, width: int):
         super().__init__()
         self.scale = width**-0.5
-        self.state = nn.Linear(width, width)
-        self.word = nn.Linear(width, width, bias=False)
-        self.names = nn.Linear(width, 2 * width)
+        self.state = Linear(width, width)
+        self.word = Linear(width, width, bias=False)
+        self.names = Linear(width, 2 * width)
 
-    def keys(self, states: Float[Tensor, "rows written d"]) -> Float[Tensor, "rows 2 written d"]:
+    def keys(self, states: Float[Tensor, "rows written d"]) -> Float[Tensor, "rows written 2 d"]:
         """Return the keys of the names "right of" (0) and "left of" (1) each written token."""
-        return self.names(states).unflatten(-1, (2, -1)).transpose(1, 2)
+        return self.names(states).unflatten(-1, (2, -1))
 
     def word_keys(self, keys: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows d"]:
         """Return what a word's embedding e is compared with: e . word_keys(k) = word(e) . k."""
@@ -169,15 +176,13 @@ class SlotHead(nn.Module):
     def forward(
         self,
         queries: Float[Tensor, "rows n d"],
-        keys: Float[Tensor, "rows 2 n d"],
+        keys: Float[Tensor, "rows n 2 d"],
         written: Bool[Tensor, "n n"],
         neighbours: Neighbours,
     ) -> Float[Tensor, "rows n"]:
         """Return the log-probability of the slot between the two neighbours at every step."""
-        logits = queries @ keys.flatten(1, 2).transpose(-1, -2)  # [rows, n, 2 n]
-        logits = precise(logits).masked_fill_(~written.repeat(1, 2), -math.inf)
-        right_of, left_of = logits.log_softmax(-1).chunk(2, dim=-1)
-        return torch.logaddexp(
-            right_of.gather(-1, neighbours.left.unsqueeze(-1)),
-            left_of.gather(-1, neighbours.right.unsqueeze(-1)),
-        ).squeeze(-1)
+        logits = precise(queries @ keys.flatten(1, 2).transpose(-1, -2))  # [rows, n, 2 n]
+        is_hidden = ~written.repeat_interleave(2, dim=1)
+        hidden = torch.zeros_like(logits[0]).masked_fill_(is_hidden, -math.inf)
+        names = torch.stack([2 * neighbours.left, 2 * neighbours.right + 1], dim=-1)
+        return logits.add_(hidden).log_softmax(-1).gather(-1, names).logsumexp(-1)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from voi.batch import Batch
 from voi.layers import Block, sinusoids
+from voi.products import Linear
 
 
 class SourceStates(NamedTuple):
@@ -41,7 +42,7 @@ class SourceEncoder(nn.Module):
         super().__init__()
         self.scale = width**0.5
         self.nothing = nn.Parameter(torch.randn(width) * 0.02)
-        self.regions = nn.Linear(region_size + 4, width) if region_size else None
+        self.regions = Linear(region_size + 4, width) if region_size else None
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(width, hidden, heads, dropout) for _ in range(layers))
         self.norm = nn.LayerNorm(width)

@@ -21,6 +21,7 @@ from voi.distributions import (
 from voi.layers import Block, RelativeBias, XLBias, sinusoids
 from voi.orders.user_law import load_law
 from voi.pos import UNIVERSAL
+from voi.products import Linear
 
 LAWS: Mapping[str, Callable[..., OrderLaw]] = {
     "gumbel-matching": GumbelMatching,
@@ -144,7 +145,7 @@ class ScoreHead(nn.Module):
 
     def __init__(self, width: int):
         super().__init__()
-        self.score = nn.Linear(width, 1)
+        self.score = Linear(width, 1)
 
     def forward(self, states: Float[Tensor, "batch n d"], batch: Batch) -> Float[Tensor, "batch n"]:
         return self.score(states).squeeze(-1)
@@ -160,10 +161,10 @@ class MatrixHead(nn.Module):
     def __init__(self, width: int, rows: str):
         super().__init__()
         self.rows, self.scale = rows, width**-0.5
-        self.columns = nn.Linear(width, width)
-        self.position_rows = nn.Linear(width, width) if rows == "position" else None
+        self.columns = Linear(width, width)
+        self.position_rows = Linear(width, width) if rows == "position" else None
         self.step_rows = (
-            nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, width))
+            nn.Sequential(Linear(2 * width, width), nn.ReLU(), Linear(width, width))
             if rows == "step"
             else None
         )

@@ -28,11 +28,17 @@ class Optimiser:
         """Apply the gradients at a learning rate, clear them, and return their norm."""
         self.adam.param_groups[0]["lr"] = rate
         self.world.add_gradients(self.parameters, self.share)
-        norm = whole(nn.utils.clip_grad_norm_(self.parameters, self.clip or float("inf")))
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        norm = whole(nn.utils.get_total_norm(gradients))
         if torch.isfinite(norm):
+            self.adam.grad_scale = self._excess(norm)  # type: ignore[attr-defined]  # divides them
             self.adam.step()
         self.clear()
         return norm.item()
+
+    def _excess(self, norm: Tensor) -> Tensor:
+        """Return how many times the norm is larger than it may be, at least 1."""
+        return (norm / (self.clip or float("inf"))).clamp(min=1.0).float()
 
     def clear(self) -> None:
         """Forget the gradients."""

@@ -1,0 +1,73 @@
+"""Linear maps by the faster of the two libraries that torch has for products on the processor.
+
+Products of float32 matrices go to the BLAS torch was built with. oneDNN, which torch has as well,
+takes a tenth less time for large ones (benchmarks/kernels.py), but is called for others alone.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+# Products of two numbers; with fewer the call costs more than it gains.
+_LEAST_PRODUCTS = 10**7
+_LEAST_WITH_GRADIENT = 10**8
+
+
+class Linear(nn.Linear):
+    """A linear map whose large products, with their gradients, are those of oneDNN."""
+
+    def forward(self, x: Float[Tensor, "*rows in"]) -> Float[Tensor, "*rows out"]:
+        return linear(x, self.weight, self.bias)
+
+
+def linear(
+    x: Float[Tensor, "*rows in"],
+    weight: Float[Tensor, "out in"],
+    bias: Float[Tensor, " out"] | None = None,
+) -> Float[Tensor, "*rows out"]:
+    """Return x @ weight.T + bias; the backward pass is differentiated once only."""
+    learns = torch.is_grad_enabled()
+    if not _gains(x, weight, _LEAST_WITH_GRADIENT if learns else _LEAST_PRODUCTS):
+        return F.linear(x, weight, bias)
+    return _Linear.apply(x, weight, bias) if learns else _onednn(x, weight, bias)
+
+
+def _gains(x: Tensor, weight: Tensor, least: int) -> bool:
+    return (
+        x.numel() * weight.shape[0] >= least
+        and x.device.type == "cpu"
+        and x.dtype == weight.dtype == torch.float32
+        and torch.backends.mkldnn.is_available()
+        and bool(torch.backends.mkldnn.enabled)
+        and not torch.is_autocast_enabled("cpu")
+        and not torch.compiler.is_compiling()
+    )
+
+
+def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    product = torch.ops.mkldnn._linear_pointwise.default
+    return product(x, weight, bias, "none", [], "")
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return _onednn(x, weight, bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Return gradients; that of the weight is left to BLAS, which is the faster one there."""
+        x, weight = ctx.saved_tensors
+        of_x, of_weight, of_bias = ctx.needs_input_grad
+        rows = grad.flatten(0, -2)
+        return (
+            _onednn(grad, weight.t()) if of_x else None,
+            rows.t() @ x.flatten(0, -2) if of_weight else None,
+            rows.sum(0) if of_bias else None,
+        )
