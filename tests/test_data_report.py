@@ -76,6 +76,16 @@ def test_splits_without_source_and_with_images():
     assert ("source length, mean", "none", "none", "none") in report_rows(report)
 
 
+def test_shares_are_of_what_training_reads():
+    """A pair over the limit is counted as such; its unknown words are not training's."""
+    fine, long = [Example("a", "x y")] * 2, [Example("a", " ".join(map(str, range(9))))]
+    pairs = Pairs({"train": fine, "valid": fine + long, "test": long})
+    report = check(pairs, DataConfig(max_target_length=3, long_examples="skip"))
+    assert [split.unknown_targets for split in report.splits] == [0, 0, 1]
+    assert [split.targets_with_unknown for split in report.splits] == [0, 0, 1]
+    assert [split.target.num_over for split in report.splits] == [0, 1, 1]
+
+
 def test_files_without_test_split(tmp_path):
     (tmp_path / "train.tsv").write_text("a\tb\nc\td\ne\tf\n")
     report = check(FileTask(folder=str(tmp_path)), DataConfig())

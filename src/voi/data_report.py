@@ -127,6 +127,8 @@ def _split_report(
     )
     limits = limits_of(config)
     is_short = (source_lengths <= limits[0].most) & (target_lengths <= limits[1].most)
+    leaves_out = config.long_examples == "skip" and name != "test" and is_short.any()
+    is_used = is_short | (not leaves_out)  # shares are of what training reads
     source = _lengths(source_lengths, limits[0], measured.examples)
     target = _lengths(target_lengths, limits[1], measured.examples)
     return SplitReport(
@@ -134,15 +136,19 @@ def _split_report(
         num_examples=len(target_lengths),
         source=source if measured.has_source else None,
         target=target,
-        unknown_sources=float(unknown_sources.sum() / max(1, source_lengths.sum())),
-        unknown_targets=float(unknown_targets.sum() / max(1, target_lengths.sum())),
-        targets_with_unknown=float((unknown_targets > 0).mean()),
-        targets_with_copies=float((copied_targets > 0).mean()),
+        unknown_sources=_share(unknown_sources[is_used], source_lengths[is_used]),
+        unknown_targets=_share(unknown_targets[is_used], target_lengths[is_used]),
+        targets_with_unknown=float((unknown_targets[is_used] > 0).mean()),
+        targets_with_copies=float((copied_targets[is_used] > 0).mean()),
         num_repeated=len(measured.keys) - len(np.unique(measured.keys)),
         seen_in_train=float(np.isin(measured.keys, seen).mean()),
         num_short=int(is_short.sum()),
         too_long=_too_long(limits, measured.examples, config.long_examples == "error"),
     )
+
+
+def _share(part: Int64[np.ndarray, " examples"], whole: Int64[np.ndarray, " examples"]) -> float:
+    return float(part.sum() / max(1, whole.sum()))
 
 
 def _too_long(limits: Sequence[Limit], examples: Sequence[Example], is_error: bool) -> str:

@@ -86,6 +86,12 @@ def test_the_bar_shows_whole_figures(width, last):
     assert "…" not in line
 
 
+def test_a_target_without_tokens_is_said():
+    out = io.StringIO()
+    draw_steps(Hypothesis("", (), (), (), -1.0), Console(file=out))
+    assert out.getvalue() == "  (nothing is written)\n"
+
+
 def test_tables_that_are_too_wide_are_stacked(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     (tmp_path / "a.tsv").write_text("".join(f"a {i}\tb {i % 3}\n" for i in range(40)))

@@ -49,6 +49,7 @@ def test_check_shows_what_is_wrong_and_what_is_left(monkeypatch, capsys, file):
     assert "messy.tsv, line 67 (500)" in out
     assert "12 of 61 training examples are held out" in out
     assert "training would stop at the lines above" in error
+    assert "for those that are too long, give one of the settings named there; " in error
     assert error.endswith("--set data.options.bad_lines=skip")
     skip = ["--set", "data.options.bad_lines=skip", "--set", "data.long_examples=skip"]
     assert call(monkeypatch, "data", "check", "--data", file, *skip) == 0
@@ -236,6 +237,9 @@ def test_steps_that_are_spent_on_warming_up_are_told(monkeypatch, capsys):
     settings = settings_of("training.steps=12", "training.warmup=10")
     assert call(monkeypatch, "train", "chain", *settings, "--dry-run") == 0
     assert "12 steps and warms up for 10 of them" in capsys.readouterr().out
+    settings = settings_of("training.steps=12", "training.warmup=20")
+    assert call(monkeypatch, "train", "chain", *settings, "--dry-run") == 0
+    assert "12 steps and warms up for all of them" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("least", "is_told"), [(1, True), (2, False)])

@@ -79,8 +79,9 @@ def check(
         )
     is_long = data_config.long_examples == "error" and any(s.too_long for s in report.splits)
     if advice or is_long:
-        advice = advice or "correct them, or give one of the settings named there"
-        raise DataError(f"training would stop at the lines above: {advice}")
+        for_long = "for those that are too long, give one of the settings named there"
+        steps = [for_long] * is_long + [advice] * bool(advice)
+        raise DataError(f"training would stop at the lines above: {'; '.join(steps)}")
 
 
 def _report(data: config.DataConfig) -> tuple[DataReport, str]:

@@ -11,7 +11,9 @@ from voi.search import Hypothesis
 
 
 def draw_steps(hypothesis: Hypothesis, console: Console) -> None:
-    """Print the partial sentence after every step."""
+    """Print the partial sentence after every step, or that there was none."""
+    if not hypothesis.order:
+        console.print("  (nothing is written)", style="dim")
     width = len(str(len(hypothesis.order)))
     for number, (tokens, new) in enumerate(hypothesis.steps(), start=1):
         line = Text(f"  {number:>{width}}  ", style="dim")

@@ -20,11 +20,11 @@ from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence, visible
 from voi.cli.lasting import lasting_console
 from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
-from voi.data import Example, Source
+from voi.data import Example, Source, Task
 from voi.data.tasks import split_names
 from voi.errors import ConfigError
 from voi.memory import training_memory
-from voi.model import ANY_LENGTH, load
+from voi.model import ANY_LENGTH, Model, load
 from voi.runs import Prepared
 from voi.tables import to_table
 from voi.tokens import build_corpus
@@ -155,9 +155,10 @@ def _print_data(prepared: Prepared, console: Console) -> None:
         prepared.experiment.training.phases, prepared.phase_steps(), strict=True
     ):
         if steps < 2 * phase.warmup:
+            warmup = f"{phase.warmup:,}" if phase.warmup < steps else "all"
             _say(
-                f"phase {phase.name!r} has {steps:,} steps and warms up for {phase.warmup:,} of "
-                f"them: it learns little; set training.steps higher, or training.warmup lower",
+                f"phase {phase.name!r} has {steps:,} steps and warms up for {warmup} of them: it "
+                f"learns little; set training.steps higher, or training.warmup lower",
                 console,
             )
 
@@ -300,23 +301,32 @@ def _print_learned(run: Path, console: Console) -> None:
     )
     console.rule("learned")
     console.print(
-        f"{split} accuracy {result.accuracy:.1%} on {len(corpus)} targets, ELBO "
+        f"{split} accuracy {result.accuracy:.1%} on {len(corpus)} targets (greedy), ELBO "
         f"{result.elbo.per_token['elbo']:.3f} nats per token"
         + ("" if result.distance is None else f", distance to the best order {result.distance:.3f}")
     )
     chosen = _different(examples)[:SHOWN_EXAMPLES]
-    table = Table("source", "target", "learned order", "best order", box=None)
-    for example in chosen:
-        known = task.known_orders(example)
-        learned = model.infer_order(example.source, example.target)
-        cells = [sentence(str(example.source)), sentence(example.target), _spaced(learned)]
-        table.add_row(*cells, " or ".join(map(_spaced, known)) or "-")
-    console.print(table)
+    console.print(_learned_orders(model, task, chosen))
+    beam = experiment.search.beam
+    console.print(f"\nwhat is written, {'greedily' if beam == 1 else f'with beam {beam}'}:")
     hypotheses = model.generate([example.source for example in chosen])
     for example, (hypothesis, *_) in zip(chosen, hypotheses, strict=True):
         console.print(f"\n[bold]{sentence(str(example.source))}[/bold]")
         draw_steps(hypothesis, console)
     _say(f'\nrun folder: {run}    reload: voi.load("{run}")', console)
+
+
+def _learned_orders(model: Model, task: Task, examples: Sequence[Example]) -> Table:
+    """Return targets with their learned orders, and the best ones where some are known."""
+    known = [" or ".join(map(_spaced, task.known_orders(example))) for example in examples]
+    table = Table("source", "target", "learned order", box=None)
+    if any(known):
+        table.add_column("best order")
+    for example, best in zip(examples, known, strict=True):
+        learned = model.infer_order(example.source, example.target)
+        cells = [sentence(str(example.source)), sentence(example.target), _spaced(learned)]
+        table.add_row(*cells, *[best] * any(known))
+    return table
 
 
 def _different(examples: Sequence[Example]) -> list[Example]:

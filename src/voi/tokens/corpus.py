@@ -55,7 +55,7 @@ class CorpusReport:
 
     num_examples: int  # before any was skipped
     num_skipped_long: int
-    longest_source: int  # tokens or regions, skipped examples included
+    longest_source: int  # tokens or regions, of what is used
     longest_target: int  # tokens
     unknown_sources: float  # share of source tokens that are unknown
     unknown_targets: float  # share of target tokens that are unknown
@@ -172,8 +172,8 @@ class _Builder:
         return corpus, CorpusReport(
             num_examples=num_examples,
             num_skipped_long=self.num_skipped,
-            longest_source=self.source_limit.longest,
-            longest_target=self.target_limit.longest,
+            longest_source=int(corpus.source_lengths.max()),
+            longest_target=int(corpus.targets.lengths.max()),
             unknown_sources=_share(self.num_unknown[0], corpus.sources),
             unknown_targets=_share(self.num_unknown[1], corpus.targets),
             too_long=too_long,
