@@ -112,7 +112,8 @@ def test_validation_sees_the_whole_networks(finished):
 
 def test_one_process_goes_on_with_a_divided_run(finished, tmp_path):
     run = _from_the_middle(finished / "divided", tmp_path / "run")
-    assert call_processes(1, "-m", "voi", "train", "--resume", run).returncode == 0
+    done = call_processes(1, "-m", "voi", "train", "--resume", run)
+    assert done.returncode == 0, done.stderr
     assert losses(run) == pytest.approx(losses(finished / "alone"), abs=1e-5)
 
 

@@ -183,6 +183,6 @@ class SlotHead(nn.Module):
         """Return the log-probability of the slot between the two neighbours at every step."""
         logits = precise(queries @ keys.flatten(1, 2).transpose(-1, -2))  # [rows, n, 2 n]
         is_hidden = ~written.repeat_interleave(2, dim=1)
-        hidden = torch.zeros_like(logits[0]).masked_fill_(is_hidden, -math.inf)
+        hidden = logits.new_zeros(logits.shape[1:]).masked_fill_(is_hidden, -math.inf)
         names = torch.stack([2 * neighbours.left, 2 * neighbours.right + 1], dim=-1)
         return logits.add_(hidden).log_softmax(-1).gather(-1, names).logsumexp(-1)

@@ -93,7 +93,7 @@ class Update:
         """Say which networks have dropout; nothing is done where nothing changes."""
         if (self.decoder.training, self.orders.training) != (decoder, orders):
             self.decoder.train(decoder)
-            self.orders.train(orders)  # also what both share
+            self.orders.train(orders)  # a shared encoder is the decoder's
 
     def _turns(self, step: int) -> tuple[bool, bool]:
         """Return which networks learn at a step: both, or one after the other by turns."""
