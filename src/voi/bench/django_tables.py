@@ -171,9 +171,9 @@ def about(results: Sequence[Result]) -> str:
     tried = first["settings"]["test"]["likelihood_limit"]
     limit = first["settings"]["experiment"]["data"]["max_target_length"]
     return (
-        f"Django, {count} test pairs, weights of the last of {first['steps']:,} updates, mean (and "
-        f"range) of seeds {seeds(results)}. log p and distances of orders: the {bounded} of the "
-        f"first {tried} targets with at most {limit} tokens."
+        f"Django, {count} test pairs, weights of the last of {first['steps']:,} updates, seeds "
+        f"{seeds(results)}, mean (and range where an order has several). log p and distances of "
+        f"orders: the {bounded} of the first {tried} targets with at most {limit} tokens."
     )
 
 
