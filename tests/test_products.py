@@ -19,10 +19,10 @@ def called(monkeypatch):
         found.append(inputs)
         return once(*inputs)
 
-    once = products._onednn
+    once = products.onednn_linear
     monkeypatch.setattr(products, "_LEAST_PRODUCTS", 0)
     monkeypatch.setattr(products, "_LEAST_WITH_GRADIENT", 0)
-    monkeypatch.setattr(products, "_onednn", counted)
+    monkeypatch.setattr(products, "onednn_linear", counted)
     if not torch.backends.mkldnn.is_available():
         pytest.skip("torch was built without oneDNN")
     return found

@@ -1,7 +1,8 @@
 """Linear maps by the faster of the two libraries that torch has for products on the processor.
 
 Products of float32 matrices go to the BLAS torch was built with. oneDNN, which torch has as well,
-takes a tenth less time for large ones (benchmarks/kernels.py), but is called for others alone.
+takes a tenth less time for large ones (benchmarks/kernels.py); torch itself asks it for other
+kinds of numbers only.
 """
 
 from typing import Any
@@ -33,14 +34,19 @@ def linear(
     learns = torch.is_grad_enabled()
     if not _gains(x, weight, _LEAST_WITH_GRADIENT if learns else _LEAST_PRODUCTS):
         return F.linear(x, weight, bias)
-    return _Linear.apply(x, weight, bias) if learns else _onednn(x, weight, bias)
+    return _Linear.apply(x, weight, bias) if learns else onednn_linear(x, weight, bias)
 
 
 def _gains(x: Tensor, weight: Tensor, least: int) -> bool:
+    is_large = x.numel() * weight.shape[0] >= least
+    return is_large and x.dtype == torch.float32 and has_onednn(weight)
+
+
+def has_onednn(weight: Tensor) -> bool:
+    """Return whether oneDNN can be asked for products with a weight, here and now."""
     return (
-        x.numel() * weight.shape[0] >= least
-        and x.device.type == "cpu"
-        and x.dtype == weight.dtype == torch.float32
+        weight.device.type == "cpu"
+        and weight.dtype == torch.float32
         and torch.backends.mkldnn.is_available()
         and bool(torch.backends.mkldnn.enabled)
         and not torch.is_autocast_enabled("cpu")
@@ -48,7 +54,8 @@ def _gains(x: Tensor, weight: Tensor, least: int) -> bool:
     )
 
 
-def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def onednn_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return x @ weight.T + bias without a gradient; the weight may lie in oneDNN's own layout."""
     product = torch.ops.mkldnn._linear_pointwise.default
     return product(x, weight, bias, "none", [], "")
 
@@ -57,7 +64,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return _onednn(x, weight, bias)
+        return onednn_linear(x, weight, bias)
 
     @staticmethod
     @once_differentiable
@@ -67,7 +74,7 @@ class _Linear(torch.autograd.Function):
         of_x, of_weight, of_bias = ctx.needs_input_grad
         rows = grad.flatten(0, -2)
         return (
-            _onednn(grad, weight.t()) if of_x else None,
+            onednn_linear(grad, weight.t()) if of_x else None,
             rows.t() @ x.flatten(0, -2) if of_weight else None,
             rows.sum(0) if of_bias else None,
         )

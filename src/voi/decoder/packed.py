@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from voi.products import has_onednn, onednn_linear
+
 _ROWS = 32  # the number of rows the layout is chosen for; it serves others nearly as well
 _LEAST_ENTRIES = 2**18  # smaller weights gain less than the call costs
 
@@ -26,7 +28,7 @@ class PackedLinear(nn.Module):
         self.layout = torch.ops.mkldnn._reorder_linear_weight(self.weight, _ROWS)
 
     def forward(self, x: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows out"]:
-        return torch.ops.mkldnn._linear_pointwise(x, self.layout, self.bias, "none", [], "")
+        return onednn_linear(x, self.layout, self.bias)
 
 
 def packed(module: Part) -> Part:
@@ -52,6 +54,4 @@ def word_scores(embedding: nn.Embedding) -> nn.Module:
 
 
 def _gains(weight: Tensor) -> bool:
-    is_plain = weight.device.type == "cpu" and weight.dtype == torch.float32
-    is_plain = is_plain and not torch.is_autocast_enabled("cpu")
-    return is_plain and weight.numel() >= _LEAST_ENTRIES and torch.backends.mkldnn.is_available()
+    return weight.numel() >= _LEAST_ENTRIES and has_onednn(weight)

@@ -61,8 +61,6 @@ class Update:
         self.num_orders = phase.num_orders // (world.size if splits_orders else 1)
         self.networks, self.decoder = networks, networks.decoder
         self.orders = orders
-        self.decoder.eval()  # until an update says who learns
-        self.orders.eval()
         self.decoder_optimiser, self.order_optimiser = decoder_optimiser, order_optimiser
         has_parameters = any(p.requires_grad for p in orders.parameters())
         self.orders_learn = has_parameters and not phase.freeze_orders
@@ -73,8 +71,7 @@ class Update:
     ) -> Updated:
         """Return what one update at a step of the phase did, from one or more batches."""
         decoder_learns, orders_learn = self._turns(step)
-        compares = self.uses_ppo  # so that orders have no dropout
-        self._set_training(decoder_learns, orders_learn and not compares)
+        self._set_training(decoder_learns, orders_learn and not self.uses_ppo)
         parts = [
             self._accumulate(batch, decoder_learns, orders_learn, entropy_weight)
             for batch in batches
@@ -90,7 +87,7 @@ class Update:
         return self._summary(parts, norms)
 
     def _set_training(self, decoder: bool, orders: bool) -> None:
-        """Say which networks have dropout; nothing is done where nothing changes."""
+        """Say which networks have dropout, where that changes; PPO compares, so has none."""
         if (self.decoder.training, self.orders.training) != (decoder, orders):
             self.decoder.train(decoder)
             self.orders.train(orders)  # a shared encoder is the decoder's
