@@ -50,7 +50,8 @@ class SplitReport:
 class DataReport:
     """All splits of a data set under one configuration."""
 
-    vocabulary_size: int  # specials included
+    vocabulary_size: int  # specials and tokens reserved for copying included
+    num_target_words: int  # of them, in training targets
     splits: tuple[SplitReport, ...]  # train is the first
     notes: tuple[str, ...] = ()
 
@@ -72,7 +73,8 @@ def check(task: Task, config: DataConfig) -> DataReport:
             splits.append(_split_report(name, _measure(task.split(name), codec), seen, config))
     notes = [*getattr(task, "notes", ())]
     notes += [f"{split.name}: {split.too_long}" for split in splits if split.too_long]
-    return DataReport(len(codec.vocabulary), tuple(splits), tuple(notes))
+    vocabulary = codec.vocabulary
+    return DataReport(len(vocabulary), vocabulary.num_target_words, tuple(splits), tuple(notes))
 
 
 @dataclass

@@ -27,6 +27,7 @@ from voi.networks import Networks
 from voi.search import ids_in_reading_order, order_of_slots
 from voi.tables import to_table
 from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
+from voi.tokens.vocabulary import NO_TARGET_WORDS
 from voi.training import Scored, Trainer, Watcher
 from voi.training.epochs import num_updates
 from voi.validation import KnownOrders, Validation, known_distances, validate
@@ -88,6 +89,8 @@ def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
     train, train_report = build_corpus(
         examples, codec, experiment.data, _cache(experiment, "train")
     )
+    if train_report.unknown_targets and not codec.vocabulary.num_target_words:
+        raise DataError(NO_TARGET_WORDS)
     valid_examples = first(task.split("valid"), experiment.training.valid_examples)
     cache = _cache(experiment, "valid")
     valid, valid_report = build_corpus(valid_examples, codec, experiment.data, cache)

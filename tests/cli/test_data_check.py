@@ -19,6 +19,7 @@ def _files(tmp_path, monkeypatch):
     (tmp_path / "folder" / "Train.TSV").write_text(PAIRS)
 
 
+RARE = ["--set", "data.tokens.min_count=99"]
 SHORT = ["--set", "data.max_source_length=5"]
 ICONV = "convert it, as with iconv -f ISO-8859-1 -t UTF-8 'my pairs.tsv' > 'utf8-my pairs.tsv'"
 
@@ -34,6 +35,9 @@ ICONV = "convert it, as with iconv -f ISO-8859-1 -t UTF-8 'my pairs.tsv' > 'utf8
         (["--data", ""], "'--data': expected a path, got an empty text"),
         (["--data", "PAIRS.TSV", "--valid", " "], "'--valid': expected a path"),
         (["--source", "", "--target", ""], "'--source': expected a path"),
+        (["--data", "-"], "'--data': expected a file, as data is read more than once, got -:"),
+        (["--data", "/dev/stdin"], "write what comes from a pipe to a file first"),
+        (["--data", "PAIRS.TSV", *RARE], "training would stop, as no word of the training"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )

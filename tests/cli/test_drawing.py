@@ -86,6 +86,16 @@ def test_the_bar_shows_whole_figures(width, last):
     assert "…" not in line
 
 
+def test_a_file_has_whole_lines_and_no_bar():
+    out = io.StringIO()
+    values = {**VALUES, "tokens_per_second": 12650}
+    with Watch(Console(file=out, soft_wrap=True)) as watch:
+        for step in (1, 2):
+            watch.trained(Progress(step=step, phase=0), 25000, values)
+    figures = "loss 2.099  reward -8.40  entropy 10.86  distance 0.500  12,650 tok/s"
+    assert out.getvalue() == f"step 2/25,000  {figures}\n"
+
+
 def test_a_target_without_tokens_is_said():
     out = io.StringIO()
     draw_steps(Hypothesis("", (), (), (), -1.0), Console(file=out))

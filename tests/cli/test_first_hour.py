@@ -271,3 +271,13 @@ def test_a_file_with_an_emoji_in_its_name_is_read(tmp_path, monkeypatch):
     lines = "".join(f"say {i}\tx {i}\n" for i in range(30))
     (tmp_path / "\U0001f600.tsv").write_text(lines)
     assert call(monkeypatch, "train", "--data", tmp_path / "\U0001f600.tsv", "--dry-run") == 0
+
+
+def test_a_reader_that_goes_is_no_error(file):
+    """As with `voi data check ... | head -1`."""
+    skip = ["--set", "data.options.bad_lines=skip", "--set", "data.long_examples=skip"]
+    command = [sys.executable, "-m", "voi", "data", "check", "--data", file, *skip]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        program.stdout.close()
+        assert program.stderr.read() == b""
+        assert program.wait(60) == 0

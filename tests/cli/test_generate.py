@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from small_runs import call, tiny_trainer
-from voi import load
+from voi import Model, load
 from voi.analysis import from_record
-from voi.search import Sampling
+from voi.search import Hypothesis, Sampling
 
 SOURCES = ["from-left a b c", "from-right c c a", "from-left b b b"]
 
@@ -139,6 +139,23 @@ def test_a_pipe_that_waits_is_answered_line_by_line(run):
             assert program.stdout.readline().endswith("\n")
         program.stdin.close()
         assert program.wait(60) == 0
+
+
+def test_lines_without_source_and_empty_targets_are_told_of(run, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "lines.txt"
+    path.write_text(f"{SOURCES[0]}\n\n{SOURCES[1]}\n  \n\n")
+    assert call(monkeypatch, "generate", run, path) == 0
+    out, error = capsys.readouterr()
+    assert len(out.splitlines()) == 5
+    assert error == f"voi: no source is given in {path}, line 2 and 2 more\n"
+    path.write_text("\n\n")  # a model of targets alone has no other lines
+    assert call(monkeypatch, "generate", run, path) == 0
+    assert not capsys.readouterr().err
+    nothing = [[Hypothesis("", (), (), (), -1.0)]]
+    monkeypatch.setattr(Model, "generate", lambda self, sources, **_: nothing * len(sources))
+    path.write_text(SOURCES[0])
+    assert call(monkeypatch, "generate", run, path) == 0
+    assert capsys.readouterr().err == f"voi: an empty target was written for {path}, line 1\n"
 
 
 def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys):

@@ -35,6 +35,11 @@ def test_all_commands_are_found():
     assert {"train", "generate", "data check", "data regions", "bench orders", "serve"} <= names
 
 
+def test_the_option_for_tracebacks_is_listed(monkeypatch, capsys):
+    assert call(monkeypatch, "--help") == 0
+    assert "--debug" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("words", "command"), COMMANDS, ids=lambda part: str(part))
 def test_help_shows_an_example(monkeypatch, capsys, words, command):
     assert call(monkeypatch, *words, "--help") == 0

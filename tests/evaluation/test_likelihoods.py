@@ -27,7 +27,9 @@ def _found(model, path, samples, count=4, **options):
 def test_bound_lies_between_elbo_and_the_enumerated_value(chain, tmp_path):
     """For n = 4 all 24 orders are summed; with 64 samples the bound is 4 standard errors near."""
     for samples in (2, 64):
-        rows = per_token(_found(chain, tmp_path / f"{samples}.jsonl", samples, count=3), "x")
+        rows = per_token(
+            _found(chain, tmp_path / f"{samples}.jsonl", samples, count=3), samples, "x"
+        )
         elbo, bound, exact = rows
         assert [row.name for row in rows] == ["elbo", "log_p_bound", "log_p_exact"]
         assert elbo.value <= bound.value + 1e-9
@@ -38,7 +40,7 @@ def test_per_token_values_are_ratios_of_sums():
     """Two targets of 1 + 1 and 7 + 1 tokens, by hand."""
     short = TargetLikelihood(2, elbo=-3.0, bound=-2.5, standard_error=0.3, exact=-2.0)
     long = TargetLikelihood(8, elbo=-9.0, bound=-8.0, standard_error=0.4, exact=None)
-    elbo, bound, bound_short, exact = per_token([short, long], "samples:4")
+    elbo, bound, bound_short, exact = per_token([short, long], 4, "x")
     assert elbo.value == pytest.approx(-12.0 / 10)
     assert bound.value == pytest.approx(-10.5 / 10)
     assert bound.standard_error == pytest.approx(0.5 / 10)  # 3, 4, 5
@@ -46,7 +48,9 @@ def test_per_token_values_are_ratios_of_sums():
     assert exact.value == pytest.approx(-1.0)
     assert "short targets" in exact.name
     assert len(exact.values) == 1
-    none = per_token([long], "x")[-1]
+    assert all("samples:4" in row.signature for row in (elbo, bound, bound_short))
+    assert "samples" not in exact.signature  # all orders are summed, none is drawn
+    none = per_token([long], 4, "x")[-1]
     assert none.value is None
     assert "short enough" in none.skipped
 
@@ -81,7 +85,7 @@ def test_goes_on_where_it_stopped(chain, tmp_path):
 def test_one_sample_has_no_standard_error(chain, tmp_path):
     found = _found(chain, tmp_path / "x.jsonl", 1, count=2)
     assert [one.standard_error for one in found] == [None, None]
-    assert per_token(found, "x")[1].standard_error is None
+    assert per_token(found, 1, "x")[1].standard_error is None
     assert found[0].elbo == found[0].bound
 
 

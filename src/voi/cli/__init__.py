@@ -61,6 +61,10 @@ def _call(arguments: Sequence[str]) -> int:
         return int(app(arguments, prog_name="voi", standalone_mode=False) or 0)
     except typer.Abort:
         return _INTERRUPTED
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # typer makes an exit code 1 of it
+            raise error.__context__ from None
+        raise
 
 
 def _in_one_line(error: Exception) -> str | None:

@@ -10,7 +10,7 @@ Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")]
 app = typer.Typer(
     name="voi",
     help=(
-        "Learn the order in which a sequence is generated. --debug shows full tracebacks.\n\n"
+        "Learn the order in which a sequence is generated.\n\n"
         "Example: voi train --data pairs.tsv --out runs/mine"
     ),
     no_args_is_help=True,
@@ -33,5 +33,9 @@ def root(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print it."),
     ] = False,
+    __: Annotated[
+        bool,
+        typer.Option("--debug", help="Show the traceback of an error; also behind a command."),
+    ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """List the options that stand before a command; `voi.cli.main` takes --debug away."""

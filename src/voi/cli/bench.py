@@ -8,7 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from voi.allocator import keep_freed_memory
 from voi.bench import runtime as runtimes
+from voi.bench.cells import Rows
 from voi.bench.steps import NetworkSize
 from voi.bench.timing import machine
 from voi.cli.app import app
@@ -19,6 +21,24 @@ bench = typer.Typer(
     help="Repeat experiments of the paper.\n\nExample: voi bench orders --quick",
 )
 app.add_typer(bench, name="bench")
+
+
+def started(threads: int) -> Console:
+    """Set up this process as a training is, and return a console that has told the machine."""
+    torch.set_num_threads(threads)
+    keep_freed_memory()
+    console = Console(soft_wrap=True)
+    console.print(machine(), highlight=False)
+    return console
+
+
+def print_table(title: str, rows: Rows, console: Console) -> None:
+    """Print a table whose first row is its header."""
+    header, *body = rows
+    table = Table(*header, title=title, box=None)
+    for row in body:
+        table.add_row(*row)
+    console.print(table)
 
 
 @bench.command()
@@ -48,17 +68,11 @@ def runtime(
             f"--lengths takes two or more positive numbers with commas between, --repetitions at "
             f"least 1; got {lengths!r} and {repetitions}"
         )
-    torch.set_num_threads(threads)
-    console = Console(soft_wrap=True)
-    console.print(machine(), highlight=False)
+    console = started(threads)
     networks = NetworkSize(width=width, layers=layers, beam=beam)
     size = runtimes.RuntimeSize(networks, repetitions=repetitions)
     found = runtimes.measure(sizes, size, lambda text: console.print(text, highlight=False))
-    header, *rows = runtimes.rows(found)
-    table = Table(*header, title="milliseconds, medians", box=None)
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    print_table("milliseconds, medians", runtimes.rows(found), console)
     for name, exponent in found.exponents().items():
         console.print(f"{name}: grows as n^{exponent:.2f}", highlight=False)
     runtimes.write(found, size, out)

@@ -3,16 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
-from rich.console import Console
 
 from voi.bench import django as django_bench
 from voi.bench import django_tables
 from voi.bench.django import DjangoSize
-from voi.bench.timing import machine
-from voi.cli.bench import bench
-from voi.cli.bench_recovery import print_table
+from voi.cli.bench import bench, print_table, started
 from voi.errors import ConfigError
 from voi.evaluation import Settings
 
@@ -52,9 +48,7 @@ def django(
     """
     if seeds < 1 or epochs < 0:
         raise ConfigError(f"--seeds must be at least 1, --epochs positive, got {seeds}, {epochs}")
-    torch.set_num_threads(threads)
-    console = Console(soft_wrap=True)
-    console.print(machine(), highlight=False)
+    console = started(threads)
     pairs = django_bench.read_pairs(data)
     size = _size(quick, epochs, likelihoods, tuple(settings or ()))
     results = django_bench.run(

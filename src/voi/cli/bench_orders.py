@@ -3,16 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
-from rich.console import Console
 
 from voi.bench import order_tables
 from voi.bench import orders as order_bench
 from voi.bench.orders import OrderSize, TestSize
-from voi.bench.timing import machine
-from voi.cli.bench import bench
-from voi.cli.bench_recovery import print_table
+from voi.cli.bench import bench, print_table, started
 from voi.errors import ConfigError
 
 QUICK = OrderSize(factor=0.2, valid_examples=100, test=TestSize(200, 32, 32))
@@ -53,9 +49,7 @@ def orders(
     """
     if seeds < 0 or factor < 0:
         raise ConfigError(f"--seeds and --factor must not be negative, got {seeds}, {factor}")
-    torch.set_num_threads(threads)
-    console = Console(soft_wrap=True)
-    console.print(machine(), highlight=False)
+    console = started(threads)
     base = QUICK if quick else OrderSize()
     results = order_bench.run(
         out,

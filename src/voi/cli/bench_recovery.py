@@ -3,17 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from voi.bench import recovery as recoveries
 from voi.bench import recovery_tables
-from voi.bench.cells import Rows
 from voi.bench.frozen import DecoderSize
-from voi.bench.timing import machine
-from voi.cli.bench import bench
+from voi.cli.bench import bench, print_table, started
 from voi.errors import ConfigError
 
 QUICK_STEPS, STEPS = 300, 15_000
@@ -52,9 +47,7 @@ def recovery(
             f"--seeds and --batch-size must be at least 1, --steps at least 0, got {seeds}, "
             f"{batch_size} and {steps}"
         )
-    torch.set_num_threads(threads)
-    console = Console(soft_wrap=True)
-    console.print(machine(), highlight=False)
+    console = started(threads)
     results = recoveries.run(
         out,
         DecoderSize(str(captions or ""), batch_size, width, layers),
@@ -67,12 +60,3 @@ def recovery(
     for title, rows in recovery_tables.tables(results).items():
         print_table(title, rows, console)
     console.print(f"written to {out}")
-
-
-def print_table(title: str, rows: Rows, console: Console) -> None:
-    """Print a table whose first row is its header."""
-    header, *body = rows
-    table = Table(*header, title=title, box=None)
-    for row in body:
-        table.add_row(*row)
-    console.print(table)

@@ -30,6 +30,7 @@ from voi.data_report import DataReport, report_rows
 from voi.data_report import check as check_data
 from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
+from voi.tokens.vocabulary import NO_TARGET_WORDS
 
 _FILE_WIDTH = 160  # columns of a report that goes to a file or a pipe: rows stay on one line
 
@@ -77,6 +78,8 @@ def check(
             f"training would stop, as all examples of {' and '.join(empty)} are too long: raise "
             f"data.max_source_length or data.max_target_length"
         )
+    if report.splits[0].unknown_targets and not report.num_target_words:
+        raise DataError(f"training would stop, as {NO_TARGET_WORDS}")
     is_long = data_config.long_examples == "error" and any(s.too_long for s in report.splits)
     if advice or is_long:
         for_long = "for those that are too long, give one of the settings named there"

@@ -106,11 +106,38 @@ def generate(
     model.generate([], **options)  # what is wrong with them is not the fault of a line
     with ExitStack() as stack:
         lines = _open(file, stack)
-        told = _progress(lines, stack)
+        told, odd = _progress(lines, stack), _OddLines(stack)
         for part in _chunks(lines):
-            for source, hypotheses in _written(model, part, kind, words, options):
+            for line, source, hypotheses in _written(model, part, kind, words, options):
                 _print(source, hypotheses, trace, as_json)
+                odd.add(line, source, hypotheses)
             told(len(part))
+
+
+class _OddLines:
+    """Lines to tell of at the end: answered like the others, though they may be mistakes."""
+
+    def __init__(self, stack: ExitStack):
+        stack.callback(self._tell)
+        self.num_lines = 0
+        self.blank: list[str] = []  # places
+        self.empty: list[str] = []
+
+    def add(self, line: Line, source: str, hypotheses: Sequence[Hypothesis]) -> None:
+        self.num_lines += 1
+        if not source.strip():
+            self.blank.append(line.place)
+        if not all(hypothesis.text for hypothesis in hypotheses):
+            self.empty.append(line.place)
+
+    def _tell(self) -> None:
+        found = {"an empty target was written for": self.empty}
+        if len(self.blank) < self.num_lines:  # else there are no sources to be had
+            found["no source is given in"] = self.blank
+        for what, places in found.items():
+            if places:
+                others = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+                print(f"voi: {what} {places[0]}{others}", file=sys.stderr)
 
 
 def _check(is_wrong: bool, advice: str) -> None:
@@ -121,7 +148,7 @@ def _check(is_wrong: bool, advice: str) -> None:
 
 def _written(
     model: Model, lines: Sequence[Line], kind: str, keywords: list[str], options: dict[str, Any]
-) -> Iterator[tuple[str, list[Hypothesis]]]:
+) -> Iterator[tuple[Line, str, list[Hypothesis]]]:
     """Yield what is written for some lines; if it cannot be, line by line up to the wrong one."""
     try:
         pairs = [_split(line, kind) for line in lines]
@@ -136,7 +163,7 @@ def _written(
         for line in lines:
             yield from _written(model, [line], kind, keywords, options)
         return
-    yield from zip(sources, found, strict=True)
+    yield from zip(lines, sources, found, strict=True)
 
 
 def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:

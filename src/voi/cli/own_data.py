@@ -14,7 +14,13 @@ _PLACES = ("train", "valid", "test", "folder", "hub")
 def _given(text: str) -> Path:
     if not text.strip():
         raise typer.BadParameter("expected a path, got an empty text")
-    return Path(text)
+    path = Path(text)
+    if text == "-" or path.is_relative_to("/dev") or path.is_fifo():
+        raise typer.BadParameter(
+            f"expected a file, as data is read more than once, got {text}: write what comes from "
+            f"a pipe to a file first, as in COMMAND > pairs.tsv"
+        )
+    return path
 
 
 def _path(help: str) -> Any:

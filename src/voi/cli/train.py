@@ -36,6 +36,7 @@ from voi.world import World
 SHOWN_EXAMPLES = 3
 _BAR, _WIDE = 24, 120  # columns of the bar, and of a terminal that has room for it
 _TIME_LEFT = "-:--:--"
+_LINE_EVERY = 15  # seconds
 DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree", "sao")  # all K orders would be alike
 
 
@@ -196,7 +197,10 @@ def _run(trainer: Trainer, run: Path, watch: "Watch", console: Console) -> None:
 
 
 class Watch:
-    """A progress bar with loss, reward, entropy, distance to the best order, speed, time left."""
+    """A progress bar with loss, reward, entropy, distance to the best order, speed, time left.
+
+    In a file there is a line now and then in its place, and one for the last step.
+    """
 
     def __init__(self, console: Console):
         self.console = console
@@ -207,9 +211,11 @@ class Watch:
             TextColumn("{task.fields[values]}"),
             TimeRemainingColumn(),
             console=console,
+            disable=not console.is_terminal,
         )
         self.line = self.bar.add_task("", total=None, phase="starting", values="")
         self._said = time.monotonic()
+        self._unsaid = ""
 
     def __enter__(self) -> "Watch":
         self.bar.start()
@@ -220,6 +226,7 @@ class Watch:
 
     def close(self) -> None:
         self.bar.stop()
+        self._say_line()
 
     def trained(self, progress: TrainingProgress, total: int, values: Mapping[str, Any]) -> None:
         parts = [f"loss {values['loss']:.3f}", f"reward {values['reward']:.2f}"]
@@ -227,24 +234,27 @@ class Watch:
         if "distance" in values:
             parts.append(f"distance {values['distance']:.3f}")
         parts.append(f"{values['tokens_per_second']:,.0f} tok/s")
-        phase, text = f"phase {progress.phase + 1}", "  ".join(parts)
+        phase = f"phase {progress.phase + 1}"
         others = f"{phase} {progress.step}/{total} {_TIME_LEFT} "
         shown = self._fitting(parts, len(others) + (_BAR + 1) * self._has_bar)
         self.bar.update(self.line, completed=progress.step, total=total, phase=phase, values=shown)
-        is_quiet = not self.console.is_terminal
-        if is_quiet and time.monotonic() - self._said > 15:  # a log file: a line now and then
-            self._said = time.monotonic()
-            self.console.print(f"step {progress.step:,}/{total:,}  {text}", highlight=False)
+        if not self.console.is_terminal:
+            self._unsaid = "  ".join([f"step {progress.step:,}/{total:,}", *parts])
+            if time.monotonic() - self._said > _LINE_EVERY:
+                self._say_line()
+
+    def _say_line(self) -> None:
+        if self._unsaid:
+            self.console.print(self._unsaid, highlight=False)
+        self._said, self._unsaid = time.monotonic(), ""
 
     @property
     def _has_bar(self) -> bool:
         """Is there room for more than figures?"""
-        return not self.console.is_terminal or self.console.width >= _WIDE
+        return self.console.width >= _WIDE
 
     def _fitting(self, parts: list[str], used: int) -> str:
         """Return as many of the values as the terminal has room for, whole."""
-        if not self.console.is_terminal:
-            return "  ".join(parts)
         lengths = accumulate(len(part) + 2 for part in parts)
         room = self.console.width - used + 2
         return "  ".join(part for part, end in zip(parts, lengths, strict=True) if end <= room)

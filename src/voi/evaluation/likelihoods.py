@@ -119,13 +119,16 @@ class PerToken:
         return sum(self.values) / sum(self.num_tokens) if self.values else None
 
 
-def per_token(found: Sequence[TargetLikelihood], signature: str) -> tuple[PerToken, ...]:
+def per_token(
+    found: Sequence[TargetLikelihood], num_samples: int, signature: str
+) -> tuple[PerToken, ...]:
     """Return ELBO, bound and exact value; the bound again on those targets with an exact value."""
     short = [one for one in found if one.exact is not None]
-    rows = [_elbo(found, signature), _bound("log_p_bound", found, signature)]
+    sampled = f"samples:{num_samples}|{signature}"
+    rows = [_elbo(found, sampled), _bound("log_p_bound", found, sampled)]
     if short and len(short) < len(found):
         name = "log_p_bound (short targets)"
-        rows.append(_bound(name, short, f"{signature}|targets with an exact value"))
+        rows.append(_bound(name, short, f"{sampled}|targets with an exact value"))
     return (*rows, _exact_row(short, len(found), signature))
 
 

@@ -154,5 +154,5 @@ class _Job:
         found = write_likelihoods(
             self.model, self.examples, count, path, samples, self.about, identity.notes(), self.told
         )
-        order = f"order:{self.model.experiment.order.kind}|samples:{samples}"
-        return per_token(found, f"{order}|{identity.signature(read_about(path))}")
+        order = f"order:{self.model.experiment.order.kind}"
+        return per_token(found, samples, f"{order}|{identity.signature(read_about(path))}")

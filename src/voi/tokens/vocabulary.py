@@ -19,6 +19,12 @@ def copy_text(index: int) -> str:
     return f"<copy:{index}>"
 
 
+NO_TARGET_WORDS = (
+    "no word of the training targets is in the vocabulary: set data.tokens.min_count lower, or "
+    "data.tokens.max_size higher"
+)
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """All tokens by id: four specials, tokens reserved for copying, then the words of the data.
@@ -81,6 +87,11 @@ class Vocabulary:
     def copies(self) -> range:
         """The ids of the tokens reserved for copying."""
         return range(len(SPECIALS), len(SPECIALS) + self.num_copies)
+
+    @property
+    def num_target_words(self) -> int:
+        """How many words of the data occur in the targets of the training split."""
+        return sum(count > 0 for count in self.counts[self.copies.stop :])
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
         """Return the id of each token, UNK for words outside the vocabulary.
