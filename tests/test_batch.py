@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from voi.batch import Batch, collate, length_mask, make_batches
+from voi.batch import Batch, collate, make_batches
 from voi.tokens import PAD, Corpus, Ragged
 
 NOTHING = np.zeros(0, np.int64)
@@ -134,8 +134,3 @@ def test_selected_and_moved_batches():
     moved = batch.to("cpu")
     assert torch.equal(moved.target, batch.target)
     assert moved.source is None
-
-
-def test_length_mask():
-    assert length_mask(torch.tensor([0, 2]), 2).tolist() == [[False, False], [True, True]]
-    assert length_mask(torch.tensor([0]), 0).shape == (1, 0)

@@ -122,3 +122,9 @@ def test_a_law_that_does_not_reach_all_orders_gives_a_bound():
     (found,) = likelihoods(networks, batch, 4096, chunk=512)
     assert sum_of_reached < found.exact
     assert abs(found.bound - sum_of_reached) < errors(1) * found.standard_error + 1e-4
+
+
+@pytest.mark.parametrize("num_samples", [0, -1])
+def test_orders_must_be_drawn(num_samples):
+    with pytest.raises(ValueError, match=f"num_samples must be at least 1, got {num_samples}"):
+        likelihoods(_networks(), text_batch(TARGETS, SOURCES), num_samples)

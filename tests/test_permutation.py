@@ -13,6 +13,7 @@ from voi.permutation import (
     is_permutation,
     relative_positions,
     to_matrix,
+    token_mask,
 )
 
 SIZES = range(6)
@@ -129,3 +130,13 @@ def test_is_permutation_broadcasts_lengths_over_samples():
     order = torch.tensor([[[0, 1, 2], [1, 0, 2]], [[0, 2, 1], [0, 2, 1]]])  # [K, batch, n]
     lengths = torch.tensor([3, 2])
     assert is_permutation(order, lengths).tolist() == [[True, True], [True, False]]
+
+
+def test_small_integers_are_orders_too():
+    order = torch.tensor([2, 0, 1], dtype=torch.int32)
+    assert inverse(order).tolist() == [1, 2, 0]
+
+
+def test_token_mask():
+    assert token_mask(torch.tensor([0, 2]), 2).tolist() == [[False, False], [True, True]]
+    assert token_mask(torch.tensor([0]), 0).shape == (1, 0)

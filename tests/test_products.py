@@ -95,3 +95,17 @@ def test_second_derivatives_are_refused(called):
     (gradient,) = torch.autograd.grad(linear(x, weight, bias).square().sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()
+
+
+def test_a_vector_and_functional_gradients_are_left_to_torch(called):
+    x, weight, bias = inputs(())
+    linear(x, weight, bias).sum().backward()
+    layer = Linear(7, 4)
+    parameters = dict(layer.named_parameters())
+
+    def total(given):
+        return torch.func.functional_call(layer, given, (torch.ones(3, 7),)).sum()
+
+    gradient = torch.func.grad(total)(parameters)["weight"]
+    torch.testing.assert_close(gradient, torch.full((4, 7), 3.0))
+    assert not called

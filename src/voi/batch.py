@@ -1,4 +1,4 @@
-"""Examples -> Batch: padded tensors, lengths and masks. The only place where masks are made."""
+"""Examples -> Batch: padded tensors, lengths and masks, which are made nowhere else."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from voi.permutation import token_mask
 from voi.tokens.corpus import Corpus, Ragged
 from voi.tokens.vocabulary import PAD
 
@@ -32,7 +33,7 @@ class Batch:
 
     @cached_property
     def target_mask(self) -> Bool[Tensor, "batch n"]:
-        return length_mask(self.lengths, self.target.shape[1])
+        return token_mask(self.lengths, self.target.shape[1])
 
     @cached_property
     def source_mask(self) -> Bool[Tensor, "batch m"]:
@@ -40,7 +41,7 @@ class Batch:
         if self.source_lengths is None:
             return self.lengths.new_zeros((len(self), 0), dtype=torch.bool)
         width = next(x for x in (self.source, self.features) if x is not None).shape[1]
-        return length_mask(self.source_lengths, width)
+        return token_mask(self.source_lengths, width)
 
     def to(self, device: torch.device | str) -> "Batch":
         return self._map(lambda x: x.to(device, non_blocking=True))
@@ -56,11 +57,6 @@ class Batch:
             if isinstance(value := getattr(self, field.name), Tensor)
         }
         return dataclasses.replace(self, **changed)
-
-
-def length_mask(lengths: Int[Tensor, " batch"], size: int) -> Bool[Tensor, "batch {size}"]:
-    """Return True where the column is below the row's length."""
-    return torch.arange(size, device=lengths.device) < lengths.unsqueeze(-1)
 
 
 def collate(corpus: Corpus, rows: Int[np.ndarray, " batch"]) -> Batch:

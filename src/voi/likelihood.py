@@ -44,6 +44,8 @@ def likelihoods(
     The orders are drawn from a law whose density is known. For Gumbel-Matching that is the matrix
     Plackett-Luce law of the same scores and, half of the time, the mode.
     """
+    if num_samples < 1:
+        raise ValueError(f"num_samples must be at least 1, got {num_samples}")
     decoder = networks.decoder
     source = decoder.encode(batch)
     law: OrderLaw = networks.orders(batch, source)

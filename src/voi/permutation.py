@@ -25,12 +25,23 @@ def steps_like(order: Shaped[Tensor, "*batch n"]) -> Int[Tensor, " n"]:
     return torch.arange(order.shape[-1], device=order.device)
 
 
+def token_mask(lengths: Int[Tensor, "*batch"], size: int) -> Bool[Tensor, "*batch {size}"]:
+    """Return True on the tokens of each row and False on its padded tail.
+
+    >>> token_mask(torch.tensor([2, 0]), 3)
+    tensor([[ True,  True, False],
+            [False, False, False]])
+    """
+    return torch.arange(size, device=lengths.device) < lengths.unsqueeze(-1)
+
+
 def inverse(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
     """Return the rank of each position: rank[order[t]] = t.
 
     >>> inverse(torch.tensor([2, 0, 1]))                          # position 0 is written at step 1
     tensor([1, 2, 0])
     """
+    order = order.long()
     return torch.empty_like(order).scatter_(-1, order, steps_like(order).expand_as(order))
 
 
@@ -131,5 +142,5 @@ def is_permutation(
     is_complete = (order.sort(dim=-1).values == steps).all(dim=-1)
     if lengths is None:
         return is_complete
-    is_token = steps < lengths.unsqueeze(-1)
+    is_token = token_mask(lengths, order.shape[-1])
     return is_complete & (is_token | (order == steps)).all(dim=-1)

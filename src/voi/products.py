@@ -38,7 +38,7 @@ def linear(
 
 
 def _gains(x: Tensor, weight: Tensor, least: int) -> bool:
-    is_large = x.numel() * weight.shape[0] >= least
+    is_large = x.numel() * weight.shape[0] >= least and x.ndim > 1
     return is_large and x.dtype == torch.float32 and has_onednn(weight)
 
 
@@ -51,6 +51,7 @@ def has_onednn(weight: Tensor) -> bool:
         and bool(torch.backends.mkldnn.enabled)
         and not torch.is_autocast_enabled("cpu")
         and not torch.compiler.is_compiling()
+        and not torch._C._are_functorch_transforms_active()
     )
 
 

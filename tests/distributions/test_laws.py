@@ -343,3 +343,10 @@ def test_a_law_of_ones_own_stays_one_when_expanded(name):
     own = type("Own", (type(law),), {})
     law.__class__ = own
     assert type(law.expand((2,))) is own
+
+
+@pytest.mark.parametrize("score", [15.0, 17.0, 20.0])
+def test_entropies_near_zero_keep_their_digits(score):
+    scores = torch.full((10,), score)
+    expected = EarlyLate(scores.double()).entropy()
+    torch.testing.assert_close(EarlyLate(scores).entropy().double(), expected, rtol=0.01, atol=0)

@@ -4,6 +4,7 @@ import math
 import pytest
 import torch
 
+from chance import assert_frequencies
 from enumeration import all_orders
 from voi.distributions import MatrixPlackettLuce, PlackettLuce
 from voi.distributions.matrix_plackett_luce import best_by_beam, best_by_subsets
@@ -130,3 +131,24 @@ def test_the_gumbel_entropy_of_very_low_scores_has_a_finite_gradient():
     assert s.grad.isfinite().all()
     assert (s.grad[[0, 3]] > 0).all()  # drawn back up
     assert s.grad[2] < 0
+
+
+def test_a_short_mode_is_exact_beside_a_long_row():
+    torch.manual_seed(0)
+    X = 0.3 * torch.randn(500, 10, 10)
+    padded = torch.zeros(501, 11, 11)
+    padded[:500, :10, :10] = X
+    lengths = torch.tensor([10] * 500 + [11])
+    mode = MatrixPlackettLuce(padded, lengths).mode
+    assert torch.equal(mode[:500, :10], MatrixPlackettLuce(X).mode)
+    assert torch.equal(mode[:500, 10], torch.full((500,), 10))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_drawn_as_it_is_scored(dtype):
+    """A rare order, whose chance eight bits of uniform noise would halve."""
+    law, total = PlackettLuce(torch.tensor([6.0, 0.0], dtype=dtype)), 300_000
+    torch.manual_seed(0)
+    rare = (law.sample((total,))[:, 0] == 1).sum()
+    assert_frequencies([rare], [1 / (1 + math.exp(6))], total)

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from voi.batch import Batch, length_mask
+from voi.batch import Batch
 from voi.config import DecoderConfig
 from voi.decoder.heads import SlotHead, word_terms
 from voi.decoder.source import SourceEncoder, SourceStates
 from voi.layers import Block, InsertionBias, sinusoids
-from voi.permutation import insertion_neighbours, relative_positions
+from voi.permutation import insertion_neighbours, relative_positions, token_mask
 from voi.tokens.vocabulary import END, START
 
 
@@ -144,7 +144,7 @@ class InsertionDecoder(nn.Module):
         lengths: Int[Tensor, " rows"],
     ) -> tuple[Float[Tensor, "rows steps"], Float[Tensor, "rows steps"]]:
         """Return terms of the tokens and of END, computed on real steps only."""
-        real = length_mask(lengths + 1, states.shape[1])
+        real = token_mask(lengths + 1, states.shape[1])
         targets = nn.functional.pad(words, (0, 1), value=END)
         targets = targets.scatter(1, lengths.unsqueeze(1), END)
         chosen, means = word_terms(states[real], self.embedding.weight, targets[real])
@@ -158,7 +158,7 @@ class InsertionDecoder(nn.Module):
         orders: Int[Tensor, "rows steps-1"],
         lengths: Int[Tensor, " rows"],
     ) -> Float[Tensor, "rows steps-1"]:
-        real = length_mask(lengths, words.shape[1])
+        real = token_mask(lengths, words.shape[1])
         if self.slots is None:
             return states.new_zeros(real.shape)
         before = states[:, :-1]  # the state a step is taken from

@@ -9,7 +9,8 @@ from torch.nn.functional import logsigmoid, pad
 from torch.types import _size
 
 from voi.distributions.constraints import finite_vector
-from voi.distributions.law import OrderLaw, token_mask, vector_logits
+from voi.distributions.law import OrderLaw, vector_logits
+from voi.permutation import token_mask
 
 
 class EarlyLate(OrderLaw):
@@ -71,7 +72,8 @@ class EarlyLate(OrderLaw):
 
     def entropy(self) -> Tensor:
         """Return the entropy of the labels, less what reading order leaves open of them."""
-        labels = torch.distributions.Bernoulli(logits=self.logits, validate_args=False).entropy()
+        s = self.logits
+        labels = -(s.sigmoid() * logsigmoid(s) + (-s).sigmoid() * logsigmoid(-s))
         by_split = self._by_split(self.logits)
         gap = by_split - by_split.logsumexp(-1, keepdim=True)
         open_part = torch.where(by_split == -torch.inf, 0, by_split.exp() * gap)

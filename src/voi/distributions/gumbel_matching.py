@@ -9,18 +9,18 @@ from torch.distributions import constraints
 from torch.types import _size
 
 from voi.distributions.constraints import finite_matrix
-from voi.distributions.law import OrderLaw, block_mask, log_factorial
+from voi.distributions.law import OrderLaw, block_mask, log_factorial, square_logits
 from voi.distributions.matching import (
     assignment,
     gumbel_divergence,
     gumbel_noise,
     log_sinkhorn,
 )
-from voi.distributions.matrix_plackett_luce import MatrixPlackettLuce, square_logits
+from voi.distributions.matrix_plackett_luce import MatrixPlackettLuce
 from voi.distributions.permanent import (
     Bethe,
-    bethe_or_exact,
     envelope,
+    log_permanent_bethe,
     log_permanent_exact,
     marginals_exact,
 )
@@ -113,11 +113,8 @@ class GumbelMatching(OrderLaw):
 
     @cached_property
     def bethe(self) -> Bethe:
-        """The Bethe permanent, its marginals and its residual, without gradient.
-
-        Where the iteration does not converge, rows of at most 16 tokens have the exact values.
-        """
-        return bethe_or_exact(self.logits.detach(), self.lengths)
+        """The Bethe permanent, its marginals and its residual, without gradient."""
+        return log_permanent_bethe(self.logits.detach(), self.lengths)
 
     @property
     def marginals(self) -> Tensor:

@@ -6,11 +6,7 @@ from torch.distributions import Distribution, constraints
 from torch.types import _size
 
 from voi.distributions.constraints import permutation_within
-
-
-def token_mask(lengths: Tensor, size: int) -> Tensor:
-    """Return `[*batch, size]`, True on tokens and False on the padded tail."""
-    return torch.arange(size, device=lengths.device) < lengths.unsqueeze(-1)
+from voi.permutation import token_mask
 
 
 def block_mask(lengths: Tensor, size: int) -> Tensor:
@@ -37,6 +33,19 @@ def vector_logits(logits: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tenso
     lengths = batch_lengths(lengths, logits.shape[:-1], logits)
     logits = logits.expand(*lengths.shape, n)
     return torch.where(token_mask(lengths, n), logits, 0) if is_ragged else logits, lengths
+
+
+def square_logits(logits: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return a score matrix per row, zero on the padded tail, and the length of every row."""
+    if logits.ndim < 2 or logits.shape[-1] != logits.shape[-2]:
+        raise ValueError(
+            "logits must be [*batch, n, n], a row per step and a column per position, "
+            f"got shape {list(logits.shape)}"
+        )
+    n, is_ragged = logits.shape[-1], lengths is not None
+    lengths = batch_lengths(lengths, logits.shape[:-2], logits)
+    logits = logits.expand(*lengths.shape, n, n)
+    return torch.where(block_mask(lengths, n), logits, 0) if is_ragged else logits, lengths
 
 
 def log_factorial(lengths: Tensor, dtype: torch.dtype) -> Tensor:

@@ -1,5 +1,6 @@
 """Maximum-weight matchings of perturbed scores: Gumbel noise, assignment, Sinkhorn scaling."""
 
+import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,9 +21,13 @@ LARGEST_EXPONENT = 10.0
 
 
 def gumbel_noise(like: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Return standard Gumbel noise -log(-log U), U uniform, of the shape and type of `like`."""
-    uniform = torch.rand(like.shape, dtype=like.dtype, device=like.device)
-    return uniform.clamp_min_(torch.finfo(like.dtype).tiny).log_().neg_().log_().neg_()
+    """Return standard Gumbel noise -log(-log U), U uniform, of the shape of `like`.
+
+    It is drawn in float32 at least: eight bits of U would make rare orders rarer than they are.
+    """
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    uniform = torch.rand(like.shape, dtype=dtype, device=like.device)
+    return uniform.clamp_min_(torch.finfo(dtype).tiny).log_().neg_().log_().neg_()
 
 
 def gumbel_divergence(scores: Float[Tensor, "*shape"], tau: float = 1.0) -> Float[Tensor, "*shape"]:
@@ -35,11 +40,9 @@ def gumbel_divergence(scores: Float[Tensor, "*shape"], tau: float = 1.0) -> Floa
     """
     rate = 1 / tau
     constant = np.log(tau) - 1 + np.euler_gamma * (rate - 1)
-    gamma = torch.lgamma(torch.tensor(1 + rate, dtype=torch.float64)).exp().item()
-    exponent = -rate * scores
+    exponent = math.lgamma(1 + rate) - rate * scores
     capped = exponent.clamp(max=LARGEST_EXPONENT)
-    decay = capped.exp() * (1 + (exponent - capped))
-    return constant + rate * scores + gamma * decay
+    return constant + rate * scores + capped.exp() * (1 + (exponent - capped))
 
 
 def assignment(

@@ -10,27 +10,13 @@ from torch.distributions import constraints
 from torch.types import _size
 
 from voi.distributions.constraints import finite_matrix
-from voi.distributions.law import OrderLaw, batch_lengths, block_mask, token_mask
+from voi.distributions.law import OrderLaw, square_logits
 from voi.distributions.matching import block_diagonal, gumbel_noise
 from voi.distributions.subsets import subset_levels
-from voi.permutation import inverse
+from voi.permutation import inverse, steps_like, token_mask
 
 MAX_EXACT_MODE = 10
 BEAM_SIZE = 64
-
-
-def square_logits(logits: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return a score matrix per row, zero on the padded tail, and the length of every row."""
-    if logits.ndim < 2 or logits.shape[-1] != logits.shape[-2]:
-        raise ValueError(
-            "logits must be [*batch, n, n], a row per step and a column per position, "
-            f"got shape {list(logits.shape)}"
-        )
-    n = logits.shape[-1]
-    is_ragged = lengths is not None
-    lengths = batch_lengths(lengths, logits.shape[:-2], logits)
-    logits = logits.expand(*lengths.shape, n, n)
-    return torch.where(block_mask(lengths, n), logits, 0) if is_ragged else logits, lengths
 
 
 class MatrixPlackettLuce(OrderLaw):
@@ -89,8 +75,12 @@ class MatrixPlackettLuce(OrderLaw):
     @property
     def mode(self) -> Tensor:
         """The most likely order: exact for n <= 10, beyond that the best a beam of 64 finds."""
-        search = best_by_subsets if self.size <= MAX_EXACT_MODE else best_by_beam
-        return search(self.logits.detach(), self.lengths)
+        logits, lengths = self.logits.detach(), self.lengths
+        is_short, n = lengths <= MAX_EXACT_MODE, min(self.size, MAX_EXACT_MODE)
+        order = steps_like(logits).repeat(*lengths.shape, 1)
+        order[..., :n][is_short] = best_by_subsets(logits[is_short][:, :n, :n], lengths[is_short])
+        order[~is_short] = best_by_beam(logits[~is_short], lengths[~is_short])
+        return order
 
 
 def best_by_subsets(

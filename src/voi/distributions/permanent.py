@@ -10,12 +10,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from voi.distributions.law import batch_lengths, block_mask, token_mask
+from voi.distributions.law import block_mask, square_logits
 from voi.distributions.matching import block_diagonal
 from voi.distributions.subsets import subset_levels
+from voi.permutation import token_mask
 
 MAX_EXACT_SIZE = 16
 CHECK_EVERY = 4  # iterations between two looks at the residual
+MAX_SCALINGS, UNEVEN = 50, 0.1  # before belief propagation; the largest |log sum| that is left
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,13 @@ def log_permanent_exact(
     >>> log_permanent_exact(torch.zeros(3, 3)).exp()              # 3! orders of weight one
     tensor(6.)
     """
+    logits, lengths = square_logits(logits, lengths)
     n = logits.shape[-1]
     if n > MAX_EXACT_SIZE:
         raise ValueError(
             f"the exact permanent is limited to n <= {MAX_EXACT_SIZE}, got n = {n}: "
             'use partition="bethe" (log_permanent_bethe)'
         )
-    lengths = batch_lengths(lengths, logits.shape[:-2], logits)
     X = finite_block(logits, lengths).double()
     totals = X.new_zeros(*X.shape[:-2], 1)  # [*batch, subsets], F of one level
     prefixes = [totals[..., 0]]  # F of {0, ..., k - 1}, all a row of length k can use
@@ -63,14 +65,13 @@ def marginals_exact(
 
     Differentiable where the logits are, so that an entropy built on it can be maximised.
     """
-    lengths = batch_lengths(lengths, logits.shape[:-2], logits)
-    logits = logits.expand(*lengths.shape, *logits.shape[-2:])
+    logits, lengths = square_logits(logits, lengths)
     if logits.numel() == 0:
         return logits
     is_learned = logits.requires_grad and torch.is_grad_enabled()
-    with torch.enable_grad():
-        X = logits if is_learned else logits.detach().requires_grad_()
-        total = log_permanent_exact(X, lengths).sum()
+    with torch.inference_mode(False), torch.enable_grad():
+        X = logits if is_learned else logits.detach().clone().requires_grad_()
+        total = log_permanent_exact(X, lengths.clone()).sum()  # clones are no inference tensors
         (marginals,) = torch.autograd.grad(total, X, create_graph=is_learned)
     tail = ~token_mask(lengths, logits.shape[-1])
     return marginals + torch.diag_embed(tail.to(logits.dtype))
@@ -84,7 +85,7 @@ def log_permanent_bethe(
 ) -> Bethe:
     """Return the Bethe approximation of log perm(exp X), found by belief propagation.
 
-    From V1 = 1/n and V2 = rowsoftmax(X), repeat
+    From V1 = 1/n and V2 = rowsoftmax(X), rows and columns of X scaled to sums of one, repeat
         V1 <- colnorm( V2 (1 - V1) / (1 - V2) ),   V2 <- rownorm( V1 (1 - V2) / (1 - V1) )
     until both agree to the tolerance; then gamma = V1 = V2.      (docs/math.md, "bethe")
 
@@ -93,57 +94,34 @@ def log_permanent_bethe(
     the order of r^2. Its gradient is gamma, which is held fixed. A row stops when it has
     converged, whatever its neighbours do.
 
-    It need not converge, for instance where rows tie: look at the residual, or call
-    `bethe_or_exact`.
+    Where two tokens or more compete for the same steps with large scores it arrives slowly: look
+    at the residual.
 
-    Relative to the paper: iterated to a tolerance, not a fixed number of times.
+    Relative to the paper: iterated to a tolerance, not a fixed number of times, and from scaled
+    scores. Without the scaling the iteration can end away from the fixed point where rows tie.
     """
+    logits, lengths = square_logits(logits, lengths)
     n = logits.shape[-1]
-    lengths = batch_lengths(lengths, logits.shape[:-2], logits)
-    logits = logits.expand(*lengths.shape, n, n)
     with torch.no_grad():
-        X = (
-            block_diagonal(finite_block(logits, lengths), lengths)
-            .double()
-            .reshape(lengths.numel(), n, n)
-        )
-        fixed_point = _propagate(X, tolerance, max_iterations)
+        X = block_diagonal(finite_block(logits, lengths), lengths)
+        X = X.double().reshape(lengths.numel(), n, n)
+        scaled = _scaled(X)
+        fixed_point = _propagate(scaled, tolerance, max_iterations)
+        factors = (X - scaled).diagonal(dim1=-2, dim2=-1).sum(-1)  # of all rows and columns
     found = Bethe(
-        value=fixed_point.value.to(logits.dtype).reshape(lengths.shape),
+        value=(fixed_point.value + factors).to(logits.dtype).reshape(lengths.shape),
         marginals=fixed_point.marginals.to(logits.dtype).reshape(logits.shape),
         residual=fixed_point.residual.to(logits.dtype).reshape(lengths.shape),
     )
     return Bethe(envelope(found, logits, lengths), found.marginals, found.residual)
 
 
-def bethe_or_exact(
-    logits: Float[Tensor, "*batch n n"],
-    lengths: Int[Tensor, "*batch"],
-    tolerance: float = 1e-5,
-) -> Bethe:
-    """Return the Bethe permanent, and the exact one where the iteration did not arrive.
-
-    That is possible for rows of at most 16 tokens; longer ones keep what was found.
-    """
-    found = log_permanent_bethe(logits, lengths, tolerance)
-    is_lost = (found.residual > tolerance) & (lengths <= MAX_EXACT_SIZE)
-    if not bool(is_lost.any()):
-        return found
-    rows, sizes = logits[is_lost], lengths[is_lost]
-    size = int(sizes.max())
-    block = rows[:, :size, :size]
-    value, marginals = found.value.clone(), found.marginals.clone()
-    value[is_lost] = log_permanent_exact(block, sizes)
-    exact = marginals[is_lost]
-    exact[:, :size, :size] = marginals_exact(block, sizes)
-    marginals[is_lost] = exact
-    return Bethe(value, marginals, found.residual)
-
-
 def finite_block(
     logits: Float[Tensor, "*batch n n"], lengths: Int[Tensor, "*batch"]
 ) -> Float[Tensor, "*batch n n"]:
     """Return the logits of the tokens, which must be finite, and zero on the padded tail."""
+    if ((lengths < 0) | (lengths > logits.shape[-1])).any():
+        raise ValueError(f"lengths must lie between 0 and n = {logits.shape[-1]}")
     block = torch.where(block_mask(lengths, logits.shape[-1]), logits, 0)
     if not block.isfinite().all():
         raise ValueError("logits must be finite wherever step and position are tokens")
@@ -156,6 +134,22 @@ def envelope(
     """Return the Bethe value as a function of the logits whose gradient is gamma, held fixed."""
     X = torch.where(block_mask(lengths, logits.shape[-1]), logits, 0)
     return bethe.value + (bethe.marginals * (X - X.detach())).sum(dim=(-2, -1))
+
+
+def _scaled(X: Float[Tensor, "rows n n"]) -> Float[Tensor, "rows n n"]:
+    """Return X less a number per row and one per column, rows and columns of exp X summing to 1."""
+    if X.numel() == 0:
+        return X
+    scaled = X.log_softmax(-1)
+    uneven = torch.arange(X.shape[0], device=X.device)
+    for _ in range(MAX_SCALINGS):
+        columns = scaled[uneven].logsumexp(-2, keepdim=True)
+        is_uneven = columns.abs().amax((-2, -1)) > UNEVEN
+        uneven, columns = uneven[is_uneven], columns[is_uneven]
+        if not len(uneven):
+            break
+        scaled[uneven] = (scaled[uneven] - columns).log_softmax(-1)
+    return scaled
 
 
 def _propagate(X: Float[Tensor, "rows n n"], tolerance: float, max_iterations: int) -> Bethe:
