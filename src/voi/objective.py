@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.distributions import Distribution
 
 from voi.config import ObjectiveConfig
 from voi.decoder import StepLogProbs
+from voi.distributions import OrderLaw
 
 Gather = Callable[[Tensor], Tensor]  # [own, batch] -> [K, batch]
 
@@ -60,7 +60,7 @@ def advantages(
 
 
 def order_loss(
-    q: Distribution,
+    q: OrderLaw,
     orders: Int[Tensor, "K batch n"],
     log_joint: Float[Tensor, "K batch"],
     entropy_weight: float,
@@ -77,13 +77,13 @@ def order_loss(
     The estimate is unbiased for laws that are sampled as they are scored, with baseline
     leave_one_out, without standardising, and with the entropy in the score.
     """
-    log_potential = q.log_potential(orders)  # type: ignore[attr-defined]
+    log_potential = q.log_potential(orders)
     gain = advantages(log_joint, log_potential, entropy_weight, config, gather)
     return -(gain * log_potential).mean() - _entropy_bonus(q, entropy_weight, config)
 
 
 def ppo_loss(
-    q: Distribution,
+    q: OrderLaw,
     orders: Int[Tensor, "K batch n"],
     gain: Float[Tensor, "K batch"],
     old_log_prob: Float[Tensor, "K batch"],
@@ -101,7 +101,7 @@ def ppo_loss(
     return -surrogate - _entropy_bonus(q, entropy_weight, config)
 
 
-def _entropy_bonus(q: Distribution, weight: float, config: ObjectiveConfig) -> Tensor | float:
+def _entropy_bonus(q: OrderLaw, weight: float, config: ObjectiveConfig) -> Tensor | float:
     if config.entropy == "gumbel" and hasattr(q, "gumbel_entropy"):
         return weight * q.gumbel_entropy().mean()
     return 0.0
@@ -143,7 +143,7 @@ class Elbo:
 
 @torch.no_grad()
 def elbo(
-    q: Distribution,
+    q: OrderLaw,
     orders: Int[Tensor, "K batch n"],
     terms: StepLogProbs,
     lengths: Int[Tensor, " batch"],
@@ -163,7 +163,7 @@ def elbo(
 
 
 @torch.no_grad()
-def entropy(q: Distribution, orders: Int[Tensor, "K batch n"]) -> Float[Tensor, " batch"]:
+def entropy(q: OrderLaw, orders: Int[Tensor, "K batch n"]) -> Float[Tensor, " batch"]:
     """Return the law's entropy, or its estimate from samples where there is no closed form."""
     try:
         return q.entropy()

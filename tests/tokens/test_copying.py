@@ -30,7 +30,7 @@ def test_the_same_word_is_the_same_token_on_both_sides():
     first, the, second, again = encoded.source
     assert encoded.target == [second, first]
     assert first == again != the
-    assert codec.vocabulary.tokens([first, second]) == ["<copy:0>", "<copy:1>"]
+    assert [codec.vocabulary.words[i] for i in (first, second)] == ["<copy:0>", "<copy:1>"]
 
 
 def test_rare_words_of_the_training_split_are_copied_and_count_as_unknown():

@@ -16,8 +16,8 @@ counters = st.dictionaries(words, st.integers(1, 9), max_size=12)
 def test_known_words_survive_the_round_trip(sources, targets, num_copies):
     vocabulary = Vocabulary.build(sources, targets, num_copies=num_copies)
     known = list({**sources, **targets})
-    ids = vocabulary.ids(known)
-    assert vocabulary.tokens(ids) == known
+    ids = [vocabulary.index[word] for word in known]
+    assert [vocabulary.words[number] for number in ids] == known
     assert all(number >= 4 + num_copies for number in ids)  # no special, no reserved token
     assert len(vocabulary) == 4 + num_copies + len(set(known))
 
@@ -46,15 +46,15 @@ def test_counts_are_those_of_the_targets(sources, targets, left_out):
     vocabulary = Vocabulary.build(sources, targets, left_out)
     by_id = Counter()
     for word, count in targets.items():
-        by_id[vocabulary.ids([word])[0]] += count
+        by_id[vocabulary.index.get(word, UNK)] += count
     assert list(vocabulary.counts) == [by_id[i] for i in range(len(vocabulary))]
 
 
 def test_specials_are_reached_by_id_only():
     vocabulary = Vocabulary.build({}, {"<end>": 1, "a": 1})
     assert [vocabulary.words[i] for i in (PAD, UNK, START, END)] == list(SPECIALS)
-    assert vocabulary.ids(["<end>", "<pad>"]) == [4, UNK]
-    assert vocabulary.tokens([4, END]) == ["<end>", "<end>"]
+    assert vocabulary.index == {"<end>": 4, "a": 5}
+    assert vocabulary.words[4] == vocabulary.words[END] == "<end>"
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import torch
 from torch import nn
-from torch.distributions import Distribution
 
 from voi.analysis import nearest
 from voi.batch import Batch
 from voi.data import Example, Task
 from voi.decoder import SourceStates
-from voi.distributions import Delta
+from voi.distributions import Delta, OrderLaw
 from voi.tokens import Codec
 
 
@@ -25,7 +24,7 @@ class KnownOrder(nn.Module):
         self.task, self.codec = task, codec
         self._known: dict[tuple[tuple[int, ...], ...], list[int]] = {}
 
-    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
         assert batch.source is not None, "tasks with known orders have sources of text"
         orders = torch.arange(batch.target.shape[1]).repeat(len(batch), 1)
         rows = zip(

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.distributions import Distribution
 
 from voi import config
 from voi.analysis import normalized_levenshtein
@@ -22,6 +21,7 @@ from voi.bench.frozen import (
     size_table,
     updating,
 )
+from voi.distributions import OrderLaw
 from voi.networks import Networks
 from voi.tables import to_table
 from voi.training.schedule import entropy_weight, rate_factor
@@ -179,7 +179,7 @@ def _experiment(recipe: Recipe, size: DecoderSize, steps: int) -> config.Experim
 
 
 @torch.no_grad()
-def _law(networks: Networks, frozen: Frozen) -> Distribution:
+def _law(networks: Networks, frozen: Frozen) -> OrderLaw:
     networks.orders.eval()
     return networks.orders(frozen.batch)
 

@@ -24,7 +24,7 @@ def make_orders(
     decoder: InsertionDecoder,
     region_size: int = 0,
 ) -> nn.Module:
-    """Return what answers a batch with a law over orders: (Batch, SourceStates) -> Distribution.
+    """Return what answers a batch with a law over orders: (Batch, SourceStates) -> OrderLaw.
 
     `counts [v]` are the frequencies of the training targets' tokens, `decoder` is what orders are
     searched under.

@@ -6,11 +6,10 @@ from functools import cache
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.distributions import Distribution
 
 from voi.batch import Batch
 from voi.decoder import SourceStates
-from voi.distributions import Delta, Uniform
+from voi.distributions import Delta, OrderLaw, Uniform
 from voi.errors import ConfigError
 from voi.extras import failed, load_callable
 from voi.permutation import is_permutation
@@ -20,7 +19,7 @@ from voi.tokens.vocabulary import UNK
 class RandomOrder(nn.Module):
     """A fresh uniform order for every example and sample."""
 
-    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
         return Uniform(batch.lengths, batch.target.shape[1])
 
 
@@ -30,7 +29,7 @@ class SortedOrder(nn.Module):
     def keys(self, batch: Batch) -> Float[Tensor, "batch n"]:
         raise NotImplementedError
 
-    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
         keys = self.keys(batch).masked_fill(~batch.target_mask, math.inf)  # padding stays the tail
         order = keys.argsort(dim=-1, stable=True)
         return Delta(order, batch.lengths, validate_args=False)
@@ -112,7 +111,7 @@ class UserOrder(nn.Module):
         self.name = name
         self.function = load_callable(name, "order", f"{_TAKEN}, and return {_RETURNED}", "batch")
 
-    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
         try:
             orders = self.function(batch)
         except Exception as error:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.distributions import Distribution
 
 from voi.batch import Batch
 from voi.config import OrderConfig, check_sharing
@@ -90,7 +89,7 @@ class OrderGenerator(nn.Module):
             self.embedding.load_state_dict(decoder.embedding.state_dict())
             self._decoder = None
 
-    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
         """Return q(z | x, y); `source` are the decoder's states, read only while sharing."""
         logits = precise(self.head(self.states(batch, source), batch))
         options = {"sampler": self.config.sampler} if self.law is GumbelMatching else {}

@@ -7,12 +7,11 @@ from typing import Literal, NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.distributions import Distribution
 
 from voi.batch import Batch
 from voi.decoder import InsertionDecoder, SourceStates
 from voi.decoder.cache import Cache, Stepper, insert_entries
-from voi.distributions import Listed
+from voi.distributions import Listed, OrderLaw
 from voi.errors import ConfigError
 from voi.tokens.vocabulary import END
 
@@ -31,7 +30,7 @@ class SearchedOrder(nn.Module):
         self.beam, self.weighting = beam, weighting
         self._decoder: Callable[[], InsertionDecoder] = lambda: decoder  # not ours to train
 
-    def forward(self, batch: Batch, source: SourceStates | None = None) -> Distribution:
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
         orders, scores = search_orders(self._decoder(), batch, source, self.beam)
         if self.weighting == "best":
             orders, scores = orders[:, :1], scores[:, :1]

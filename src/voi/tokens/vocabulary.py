@@ -1,7 +1,7 @@
 """Words and their numbers, the same ones for source and target."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -92,19 +92,6 @@ class Vocabulary:
     def num_target_words(self) -> int:
         """How many words of the data occur in the targets of the training split."""
         return sum(count > 0 for count in self.counts[self.copies.stop :])
-
-    def ids(self, tokens: Iterable[str]) -> list[int]:
-        """Return the id of each token, UNK for words outside the vocabulary.
-
-        >>> Vocabulary.build({}, {"a": 1, "<pad>": 1}).ids(["a", "<pad>", "b"])
-        [5, 4, 1]
-        """
-        index = self.index
-        return [index.get(token, UNK) for token in tokens]
-
-    def tokens(self, ids: Iterable[int]) -> list[str]:
-        """Return the text of each id."""
-        return [self.words[number] for number in ids]
 
     def with_counts(self, counts: Sequence[int]) -> "Vocabulary":
         """Return the same words with other target counts."""

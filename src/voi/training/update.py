@@ -7,11 +7,11 @@ from functools import partial
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.distributions import Distribution
 
 from voi.batch import Batch
 from voi.config import Experiment, Phase
 from voi.decoder import SourceStates, StepLogProbs
+from voi.distributions import OrderLaw
 from voi.networks import Networks
 from voi.objective import advantages, decoder_loss, order_loss, ppo_loss
 from voi.orders import OrderGenerator
@@ -24,7 +24,7 @@ class Scored:
     """A batch, the orders sampled for it, and what the decoder makes of them."""
 
     batch: Batch
-    q: Distribution
+    q: OrderLaw
     orders: Int[Tensor, "K batch n"]
     terms: StepLogProbs
     source: SourceStates  # without gradient
