@@ -5,7 +5,6 @@ from math import log
 
 import pytest
 import torch
-from torch.distributions import Distribution
 
 from chance import errors
 from enumeration import all_orders
@@ -171,11 +170,11 @@ def test_standardising_equal_rewards_gives_zero():
     assert not gain.any()
 
 
-class Normalised(Distribution):
+class Normalised(OrderLaw):
     """A law whose potential is its normalised log-probability."""
 
     def __init__(self, law):
-        super().__init__(law.batch_shape, law.event_shape, validate_args=False)
+        super().__init__(law.lengths, law.size, validate_args=False)
         self.law = law
 
     def log_potential(self, value):
