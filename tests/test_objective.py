@@ -15,6 +15,7 @@ from voi.distributions import (
     Delta,
     GumbelMatching,
     MatrixPlackettLuce,
+    OrderLaw,
     PlackettLuce,
     Uniform,
 )
