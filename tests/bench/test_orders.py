@@ -151,9 +151,10 @@ def test_the_table_has_means_and_says_which_seeds_were_good_enough(tmp_path):
         made_up("sorting", "l2r", seed, *x) for seed, x in enumerate([(1.0, 200), (0.5, None)])
     ]
     results += [made_up("chain-6", "known", 0, 1.0, 100)]
-    header, no_l2r, chain, sorting, _ = order_tables.rows(results)
+    header, chain, sorting = order_tables.rows(results)
     assert chain == ["chain-6", "known", "0", "1.000", "-0.500", "0.250", "-", "100", "10", "30"]
-    assert no_l2r == ["chain-6", "l2r", "none", *7 * "-"]
+    overview = [["task", "`l2r`", "`known`"], ["chain-6", "-", "1.000"], ["sorting", "0.750", "-"]]
+    assert order_tables.accuracies(results) == overview
     assert sorting[2:4] == ["0, 1", "0.750 (0.500 to 1.000)"]
     assert sorting[7:9] == ["200, 1 of 2 seeds", "20, 1 of 2 seeds"]
     assert len(header) == len(chain)

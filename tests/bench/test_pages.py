@@ -82,7 +82,8 @@ def test_a_partial_set_of_cells_gives_a_table_that_says_what_is_missing(root, tm
     pages.write(root)
     page = (root / "docs" / "results" / "orders" / "index.md").read_text()
     assert "| sorting | l2r | 0, 1 | 0.750 (0.500 to 1.000) | -0.500 " in page
-    assert "| chain-6 | l2r | none | - |" in page
+    assert "| task | `l2r` | `sao` |" in page
+    assert "| chain-6 | - | 0.000 |" in page
     assert "3 cells, commits c0, c1. Machine: 2 cores (X), 1 threads, torch 2, load 0.5 to" in page
     assert "](orders.svg)" in page
     assert "75" in (root / "docs" / "results" / "orders" / "orders.svg").read_text()

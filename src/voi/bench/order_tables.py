@@ -20,15 +20,13 @@ _TOLD = {"steps_to_95": 0, "cpu_seconds_to_95": 0}
 
 
 def rows(results: Sequence[Result]) -> Rows:
-    """Return the table, one row for each task with each method, its header first.
-
-    Tasks and methods without any cell are left out; one that others of its row or column have is
-    there, without seeds.
-    """
+    """Return the table, one row for each task with each method that was measured."""
     table = [HEADER]
     for task in _tasks(results):
         for method in _methods(results):
             found = _of(results, task, method)
+            if not found:
+                continue
             row = [spread(_values(found, name), digits) for name, digits in _DIGITS.items()]
             row += [_told(found, name) for name in _TOLD]
             row += [spread(_values(found, "cpu_seconds"), 0)]
@@ -36,9 +34,19 @@ def rows(results: Sequence[Result]) -> Rows:
     return table
 
 
+def accuracies(results: Sequence[Result]) -> Rows:
+    """Return mean accuracies, a row for each task and a column for each method."""
+    methods = _methods(results)
+    table = [["task", *(f"`{method}`" for method in methods)]]
+    for task in _tasks(results):
+        found = [_values(_of(results, task, method), "accuracy") for method in methods]
+        table.append([task, *(f"{sum(x) / len(x):.3f}" if x else "-" for x in found)])
+    return table
+
+
 def tables(results: Sequence[Result]) -> dict[str, Rows]:
-    """Return the one table by its title."""
-    return {"Tasks and methods": rows(results)}
+    """Return an overview and the whole, by their titles."""
+    return {"Accuracy, mean over seeds": accuracies(results), "Tasks and methods": rows(results)}
 
 
 def headline(results: Sequence[Result]) -> Rows:
