@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from voi.analysis import to_record
+from voi.config import SearchConfig
 from voi.data import Example, Regions, Source, grouped
 from voi.errors import DataError
 from voi.evaluation.conventions import Conventions
@@ -68,20 +69,11 @@ def _item(source: Source, texts: Sequence[str], conventions: Conventions) -> Ite
     return Item(source, tuple(map(conventions.reference, texts)), published)
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """How targets are searched for."""
-
-    beam: int
-    length_penalty: float
-    max_length: int
-
-
 def write_outputs(
     model: Model,
     items: Sequence[Item],
     path: Path,
-    decoding: Decoding,
+    search: SearchConfig,
     about: Mapping[str, Any],
     notes: Mapping[str, Any],
     told: Told = lambda what, done, total: None,
@@ -93,12 +85,12 @@ def write_outputs(
     again. The file has the format of docs/orders.md, "Trace files", with the keys `references`,
     `published` (code only) and `image` (images only) beside it.
     """
-    journal = Journal(path, {**about, **dataclasses.asdict(decoding)}, notes)
+    journal = Journal(path, {**about, **dataclasses.asdict(search)}, notes)
     _check_stored(journal, items)
     told("decoding", min(len(journal.records), len(items)), len(items))
     remaining = iter(items[len(journal.records) :])
     while part := list(islice(remaining, batch_size)):
-        found = model.generate([item.source for item in part], **dataclasses.asdict(decoding))
+        found = model.generate([item.source for item in part], **dataclasses.asdict(search))
         pairs = zip(part, (best for best, *_ in found), strict=True)
         journal.append(_record(item, hypothesis) for item, hypothesis in pairs)
         told("decoding", len(journal.records), len(items))
