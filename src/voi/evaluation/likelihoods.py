@@ -12,7 +12,6 @@ from voi.data import Example
 from voi.errors import DataError
 from voi.evaluation.journal import Journal
 from voi.evaluation.outputs import Told
-from voi.likelihood import Likelihood
 from voi.model import Model
 
 _KEPT_AT_ONCE = 16
@@ -69,13 +68,7 @@ def likelihood_of(model: Model, example: Example, num_samples: int, seed: int) -
         found = model.log_likelihood(example.source, example.target, num_samples)
     num_tokens = len(model.codec.encode_target(example.target, example.source)) + 1
     error = None if math.isnan(found.standard_error) else found.standard_error
-    exact = _exact(model, found)
-    return TargetLikelihood(num_tokens, found.elbo, found.bound, error, exact)
-
-
-def _exact(model: Model, found: Likelihood) -> float | None:
-    """Return the exact value; a decoder without slots has one order, so its bound is exact."""
-    return found.bound if model.networks.decoder.slots is None else found.exact
+    return TargetLikelihood(num_tokens, found.elbo, found.bound, error, found.exact)
 
 
 def _pair(example: Example) -> dict[str, Any]:
