@@ -50,7 +50,7 @@ def write_likelihoods(
     for index in range(count):
         example = examples[index]
         if index < start:
-            _check_stored(journal, index, example)
+            journal.check(index, _pair(example))
             continue
         found = likelihood_of(model, example, num_samples, seed=index)
         waiting.append({**_pair(example), **vars(found)})
@@ -75,17 +75,6 @@ def _pair(example: Example) -> dict[str, Any]:
     """Return what a stored line must hold to be the line of this example."""
     source = example.source if isinstance(example.source, str) else None
     return {"source": source, "target": example.target}
-
-
-def _check_stored(journal: Journal, index: int, example: Example) -> None:
-    record = journal.records[index]
-    for key, value in _pair(example).items():
-        if record.get(key) != value:
-            raise DataError(
-                f"{journal.path}:{index + 1} has {key} {record.get(key)!r}, the split has "
-                f"{value!r} there: its data has changed; choose another folder with --out, or "
-                f"remove that one"
-            )
 
 
 def _read(record: Mapping[str, Any], path: Path) -> TargetLikelihood:

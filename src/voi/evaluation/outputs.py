@@ -10,7 +10,6 @@ from typing import Any
 from voi.analysis import to_record
 from voi.config import SearchConfig
 from voi.data import Example, Regions, Source, grouped
-from voi.errors import DataError
 from voi.evaluation.conventions import Conventions
 from voi.evaluation.journal import Journal
 from voi.model import Model
@@ -86,7 +85,8 @@ def write_outputs(
     `published` (code only) and `image` (images only) beside it.
     """
     journal = Journal(path, {**about, **dataclasses.asdict(search)}, notes)
-    _check_stored(journal, items)
+    for index, item in enumerate(items[: len(journal.records)]):
+        journal.check(index, item.identity)
     told("decoding", min(len(journal.records), len(items)), len(items))
     remaining = iter(items[len(journal.records) :])
     while part := list(islice(remaining, batch_size)):
@@ -98,15 +98,3 @@ def write_outputs(
 
 def _record(item: Item, hypothesis: Hypothesis) -> dict[str, Any]:
     return {**to_record(hypothesis.to_trace()), **item.identity}
-
-
-def _check_stored(journal: Journal, items: Sequence[Item]) -> None:
-    """Raise an error if a stored line was written for another item than the one in its place."""
-    for number, (record, item) in enumerate(zip(journal.records, items, strict=False), start=1):
-        for key, value in item.identity.items():
-            if record.get(key) != value:
-                raise DataError(
-                    f"{journal.path}:{number} has {key} {record.get(key)!r}, the split has "
-                    f"{value!r} there: its data has changed; choose another folder with --out, or "
-                    f"remove that one"
-                )

@@ -53,6 +53,11 @@ class Settings:
         penalty = own.length_penalty if self.length_penalty is None else self.length_penalty
         return replace(own, beam=beam, length_penalty=penalty)
 
+    def num_likelihoods(self, num_examples: int) -> int:
+        """Return of how many examples of a split the likelihood is measured, from the first on."""
+        limits = self.limit, self.likelihood_limit, num_examples
+        return min(limit for limit in limits if limit)
+
     def folder_name(self, model: Model) -> str:
         """Return the name of the folder of results within a run: split, beam, unusual penalty."""
         search, own = self.decoding(model), model.experiment.search
@@ -148,8 +153,7 @@ class _Job:
         samples = self.settings.likelihood_samples
         if not samples:
             return ()
-        limits = (self.settings.limit, self.settings.likelihood_limit, len(self.examples))
-        count = min(limit for limit in limits if limit)
+        count = self.settings.num_likelihoods(len(self.examples))
         path = self.folder / f"likelihoods-{samples}.jsonl"
         found = write_likelihoods(
             self.model, self.examples, count, path, samples, self.about, identity.notes(), self.told
