@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from voi.analysis import to_record
-from voi.cli.app import Device, app
+from voi.cli.app import Device, app, names_of, refuse
 from voi.cli.drawing import draw_steps, visible
 from voi.data.lines import to_utf8
 from voi.errors import DataError, VoiError
@@ -185,12 +185,12 @@ def _words(keywords: str, codec: Codec) -> list[str]:
 def _sampling(count: int, **given: float | int | None) -> Sampling | None:
     """Return how targets are drawn; options that are not given have their defaults."""
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    named = ", ".join(f"--{name.replace('_', '-')}" for name in settings)
-    _check(not count and bool(settings), f"--sample with {named}: how many targets to draw")
+    if not count:
+        refuse("--sample with {}: how many targets to draw", **settings)
     try:
         return Sampling(count, **settings) if count else None
     except ValueError as error:
-        raise DataError(f"{error}: change {named or '--sample'}") from error
+        raise DataError(f"{error}: change {names_of(settings) or '--sample'}") from error
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
