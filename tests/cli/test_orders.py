@@ -155,6 +155,11 @@ def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
     assert not (tmp_path / "figures").exists()
 
 
+def test_a_beam_is_at_least_one(run, monkeypatch, capsys):
+    assert call(monkeypatch, "orders", run, "--beam", 0) == 2
+    assert "Invalid value for '--beam'" in capsys.readouterr().err
+
+
 def test_a_seed_is_no_negative_number(run, monkeypatch, capsys):
     assert call(monkeypatch, "orders", run, "--seed", -5) == 2
     assert "Invalid value for '--seed'" in capsys.readouterr().err

@@ -10,6 +10,9 @@ from voi.errors import DataError
 
 T = TypeVar("T")
 
+Beam = Annotated[
+    int | None, typer.Option(min=1, help="Hypotheses kept; 1 is greedy; default: the run's.")
+]
 _DEVICE = typer.Option(help="cpu, cuda, cuda:1, ...")
 Device = Annotated[str, _DEVICE]
 DeviceOfRuns = Annotated[str | None, _DEVICE]  # where there may be no runs; None: not given, cpu

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from voi.cli.app import DeviceOfRuns, app, otherwise, refuse
+from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.cli.drawing import print_stacked
 from voi.errors import ConfigError
 from voi.evaluation import (
@@ -37,9 +37,7 @@ def command(
         typer.Argument(help="Run or model folders; the others are compared with the first."),
     ] = None,
     split: Annotated[str | None, typer.Option(help="train, valid or test; default: test.")] = None,
-    beam: Annotated[
-        int | None, typer.Option(min=1, help="Hypotheses kept; 1 is greedy; default: the run's.")
-    ] = None,
+    beam: Beam = None,
     length_penalty: Annotated[
         float | None, typer.Option(help="Favours longer targets; default: the run's.")
     ] = None,

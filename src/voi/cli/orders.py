@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from voi.cli.app import DeviceOfRuns, app, otherwise, refuse
+from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.data import Example, Task
 from voi.errors import DataError, MissingExtraError
 from voi.model import Model, load
@@ -82,9 +82,7 @@ def orders(
     split: Split = None,
     limit: Limit = None,
     samples: Samples = None,
-    beam: Annotated[
-        int | None, typer.Option(min=1, help="Of the decoder; default: the run's own.")
-    ] = None,
+    beam: Beam = None,
     counts: Counts = None,
     ranks: Ranks = False,
     tagger: TaggerName = None,
