@@ -68,7 +68,7 @@ def test_a_run_is_studied_on_its_own_split(run, studied):
         assert part in output
     assert f"wrote {out / 'report.html'}" in output
     assert {path.suffix for path in (out / "figures").iterdir()} == {".png"}
-    assert "no English sentences" in output
+    assert "targets are no sentences" in output
     rows = rows_of(out, "comparisons")
     for name in ("comparisons", "overall", "by_length"):
         assert {row["compared"] for row in rows_of(out, name)} == {"orders"}

@@ -16,7 +16,7 @@ from voi.data import Example, Task
 from voi.errors import DataError, MissingExtraError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES
-from voi.pos import make_tagger
+from voi.pos import Tagger, make_tagger
 from voi.study.collect import examples_of, run_series, source_text
 from voi.study.example import Close, look_closely, write_close
 from voi.study.figures import study_figures
@@ -25,7 +25,6 @@ from voi.study.pictures import picture_of, pictures_of
 from voi.study.series import Series, file_series, read_counts
 from voi.study.summary import in_words
 from voi.study.tables import Study, study
-from voi.study.tagging import Tagger
 from voi.study.views import View, overall_view
 
 _SHOWN_PARTS = 20
