@@ -7,11 +7,12 @@ from pathlib import Path
 
 from voi.analysis import read_traces
 from voi.atomic import write_text
+from voi.config import SearchConfig
 from voi.data import Example, Regions, Task
 from voi.data.tasks import split_names
 from voi.errors import DataError
 from voi.evaluation.identity import notes, weights_digest
-from voi.evaluation.outputs import Decoding, Item, Told, write_outputs
+from voi.evaluation.outputs import Item, Told, write_outputs
 from voi.model import Model
 
 OUTPUTS = "outputs.jsonl"  # the model's traces, kept so that a stopped run goes on
@@ -31,7 +32,7 @@ def distill(
     task: Task,
     split: str,
     folder: Path,
-    decoding: Decoding,
+    search: SearchConfig,
     told: Told = lambda what, done, total: None,
 ) -> Distilled:
     """Write a folder of splits: the model's outputs for one split, the others as they are.
@@ -45,7 +46,7 @@ def distill(
     items = [_item(example) for example in examples]
     about = {"checkpoint": weights_digest(model), "split": split}
     outputs = folder / OUTPUTS
-    write_outputs(model, items, outputs, decoding, about, notes(), told)
+    write_outputs(model, items, outputs, search, about, notes(), told)
     texts = [trace.target for trace in read_traces(outputs)]
     pairs = zip(items, texts, strict=True)
     _write(folder / f"{split}.jsonl", ((item, text or item.references[0]) for item, text in pairs))

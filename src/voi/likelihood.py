@@ -1,7 +1,7 @@
 """log p(y | x): the sum over all orders, exact for short targets, bounded from below for others."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import torch
@@ -26,7 +26,7 @@ class Likelihood:
     bound: float  # importance-weighted: its expectation is at most log p(y | x)
     standard_error: float  # of the bound
     elbo: float  # mean of log p(y, z | x) - log q(z), never above the bound
-    exact: float | None  # by enumeration, where the target is short
+    exact: float | None  # by enumeration, where the target is short or has one order only
     num_samples: int
 
     def __float__(self) -> float:
@@ -53,31 +53,28 @@ def likelihoods(
     orders = proposal.sample(torch.Size([num_samples]))
     joint = [decoder.step_log_probs(batch, part, source).joint for part in orders.split(chunk)]
     log_weights = torch.cat(joint).double() - proposal.log_prob(orders).double()  # [K, batch]
+    found = [_likelihood(weights) for weights in log_weights.unbind(1)]
+    if decoder.slots is None:  # it writes in reading order alone: every order drawn is that one
+        return [replace(one, exact=one.bound) for one in found]
     exact = _exact(networks, batch)
-    return [_likelihood(w, exact[i]) for i, w in enumerate(log_weights.unbind(1))]
+    return [replace(one, exact=value) for one, value in zip(found, exact, strict=True)]
 
 
-def _likelihood(log_weights: Float[Tensor, " K"], exact: float | None) -> Likelihood:
+def _likelihood(log_weights: Float[Tensor, " K"]) -> Likelihood:
     num_samples = len(log_weights)
     bound = log_weights.logsumexp(0) - math.log(num_samples)
     relative = torch.exp(log_weights - bound)  # weights over their mean
     error = relative.std() / math.sqrt(num_samples) if num_samples > 1 else torch.tensor(math.nan)
-    return Likelihood(bound.item(), error.item(), log_weights.mean().item(), exact, num_samples)
+    return Likelihood(bound.item(), error.item(), log_weights.mean().item(), None, num_samples)
 
 
 def _exact(networks: Networks, batch: Batch) -> list[float | None]:
-    """Return the enumerated log p(y | x) of each target that is short enough.
-
-    A decoder without slots writes in reading order alone: there the one order says it for any n.
-    """
+    """Return the enumerated log p(y | x) of each target that is short enough."""
     values: list[float | None] = [None] * len(batch)
-    has_slots = networks.decoder.slots is not None
     for i, n in enumerate(batch.lengths.tolist()):
-        if n <= EXACT_LENGTH or not has_slots:
+        if n <= EXACT_LENGTH:
             row = batch.select(torch.tensor([i]))
-            size = row.target.shape[1]
-            orders = all_orders(n, size) if has_slots else torch.arange(size).view(1, 1, -1)
-            orders = orders.to(row.target.device)
+            orders = all_orders(n, row.target.shape[1]).to(row.target.device)
             values[i] = _log_marginal(networks, row, orders)
     return values
 

@@ -159,6 +159,30 @@ def test_bad_input(run, monkeypatch, capsys, options, message):
     assert not (run / "evaluation").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--split", "test"], "--split"),
+        (["--beam", 1], "--beam"),
+        (["--length-penalty", 0], "--length-penalty"),
+        (["--likelihood-samples", 64], "--likelihood-samples"),
+        (["--likelihood-limit", 0], "--likelihood-limit"),
+        (["--device", "cpu"], "--device"),
+        (["--beam", 2, "--metrics", "bleu", "--split", "valid"], "--split, --beam"),
+    ],
+    ids=str,
+)
+def test_options_of_runs_do_not_go_with_stored_outputs(
+    tmp_path, monkeypatch, capsys, options, named
+):
+    (tmp_path / "a.txt").write_text("a\nb\n")
+    stored = ("--hypotheses", tmp_path / "a.txt", "--references", tmp_path / "a.txt")
+    assert call(monkeypatch, "evaluate", *stored, "--limit", 1, "--out", tmp_path) == 0
+    capsys.readouterr()
+    assert call(monkeypatch, "evaluate", *stored, *options) == 2
+    assert f"voi: give --hypotheses without {named}: stored" in capsys.readouterr().err
+
+
 def test_settings_that_do_not_fit_what_is_there(run, monkeypatch, capsys):
     out = ("--out", run / "results")
     assert call(monkeypatch, "evaluate", run, "--beam", 2, *NONE, *out) == 0

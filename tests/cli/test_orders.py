@@ -11,7 +11,7 @@ import voi.cli.orders
 from small_models import roughen
 from small_runs import call, tiny_experiment
 from voi import checkpoint, load, runs
-from voi.analysis import read_traces
+from voi.analysis import Trace, read_traces, write_traces
 from voi.cli.app import app
 from voi.errors import DataError, MissingExtraError, VoiError
 
@@ -68,7 +68,7 @@ def test_a_run_is_studied_on_its_own_split(run, studied):
         assert part in output
     assert f"wrote {out / 'report.html'}" in output
     assert {path.suffix for path in (out / "figures").iterdir()} == {".png"}
-    assert "no English sentences" in output
+    assert "targets are no sentences" in output
     rows = rows_of(out, "comparisons")
     for name in ("comparisons", "overall", "by_length"):
         assert {row["compared"] for row in rows_of(out, name)} == {"orders"}
@@ -155,9 +155,48 @@ def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
     assert not (tmp_path / "figures").exists()
 
 
+def test_a_beam_is_at_least_one(run, monkeypatch, capsys):
+    assert call(monkeypatch, "orders", run, "--beam", 0) == 2
+    assert "Invalid value for '--beam'" in capsys.readouterr().err
+
+
 def test_a_seed_is_no_negative_number(run, monkeypatch, capsys):
     assert call(monkeypatch, "orders", run, "--seed", -5) == 2
     assert "Invalid value for '--seed'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["RUN", "--reference"], "give --perturb with --reference: an"),
+        (["RUN", "--searched", 0], "give --perturb with --searched: an"),
+        (["RUN", "--searched", 8, "--reference"], "with --reference, --searched: an"),
+        (["RUN", "--counts", "x.json"], "give --traces with --counts"),
+        *(
+            (["RUN", "--perturb", 0, f"--{name}", value], f"give --perturb without --{name}: it")
+            for name, value in (
+                ("samples", 4), ("limit", 0), ("tagger", "none"), ("seed", 0), ("counts", "x.json")
+            )
+        ),
+        (["RUN", "--perturb", 0, "--seed", 1, "--limit", 2], "without --limit, --seed: it looks"),
+        (["RUN", "--perturb", 0, "--reference", "--beam", 2], "give --reference without --beam"),
+        *(
+            (["--traces", "FILE", f"--{name}", value], f"give a run with --{name}: trace")
+            for name, value in (
+                ("split", "test"), ("limit", 0), ("samples", 4), ("beam", 2), ("images", "."),
+                ("device", "cpu"),
+            )
+        ),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_that_would_be_ignored_are_refused(run, tmp_path, options, message):
+    file = tmp_path / "traces.jsonl"
+    trace = Trace(target="a", tokens=("a",), order=(0,), slots=(0,), kind="inferred")
+    write_traces(file, [trace])
+    given = {"RUN": run, "FILE": file}
+    with pytest.raises(DataError, match=message):
+        orders(*(given.get(option, option) for option in options))
 
 
 def test_what_cannot_be_done_is_said(run, tmp_path):

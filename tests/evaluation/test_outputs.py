@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from voi.analysis import read_traces
+from voi.config import SearchConfig
 from voi.data import Example, Regions
 from voi.data.tasks import make_task
 from voi.errors import DataError
 from voi.evaluation.conventions import Conventions
-from voi.evaluation.outputs import Decoding, items_of, write_outputs
+from voi.evaluation.outputs import items_of, write_outputs
 from voi.evaluation.stored import read_outputs
 from voi.model import Model
 
-SEARCH = Decoding(beam=3, length_penalty=0.0, max_length=4)
+SEARCH = SearchConfig(beam=3, length_penalty=0.0, max_length=4)
 
 
 def _items(model, limit=0):
@@ -92,7 +93,7 @@ def test_other_data_or_another_search_is_refused(chain, tmp_path):
     with pytest.raises(DataError, match=r"h.jsonl:1 has source .* its data has changed"):
         _written(chain, path, _items(chain)[::-1])
     with pytest.raises(DataError, match="for beam 3, this evaluation has 2"):
-        _written(chain, path, search=Decoding(2, 0.0, 4))
+        _written(chain, path, search=SearchConfig(2, 0.0, 4))
 
 
 def _image(seed, num_regions):

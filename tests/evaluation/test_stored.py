@@ -89,3 +89,14 @@ def test_traces_without_references(tmp_path):
     write_traces(path, [_trace("a b", reference="x"), _trace("c")])
     with pytest.raises(DataError, match="holds no references"):
         read_outputs(path, "h")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("r.txt", "a\nb\n"), ("r.tsv", "a\nb\n"), ("r.jsonl", '"a"\n"b"\n')]
+)
+def test_a_byte_order_mark_is_no_text(tmp_path, name, text):
+    marked, plain = tmp_path / name, tmp_path / "h.txt"
+    marked.write_text(text, encoding="utf-8-sig")
+    plain.write_text("a\nb\n", encoding="utf-8-sig")
+    outputs = read_outputs(plain, "h", read_references(marked))
+    assert (outputs.hypotheses, outputs.references) == (("a", "b"), (("a",), ("b",)))

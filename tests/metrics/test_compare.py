@@ -145,7 +145,7 @@ def test_errors():
         compare("bleu", hypotheses, ["a"], references)
     with pytest.raises(ConfigError, match="compare one of rouge1, rouge2, rougeL"):
         compare("rouge", hypotheses, hypotheses, references)
-    with pytest.raises(ConfigError, match="did you mean 'exact_match'"):
+    with pytest.raises(ConfigError, match='did you mean "exact_match"'):
         compare("exactmatch", hypotheses, hypotheses, references)
     with pytest.raises(ValueError, match="m on 2 and m on 1 examples"):
         compare_scores(example_scores([1.0, 2.0]), example_scores([1.0]))

@@ -51,7 +51,7 @@ def test_registered_name_is_the_score_name(name):
 
 
 def test_unknown_metric_names_the_nearest():
-    with pytest.raises(ConfigError, match=r"'blue'.*did you mean 'bleu'"):
+    with pytest.raises(ConfigError, match='unknown metric "blue": did you mean "bleu"'):
         score_all(["blue"], ["a"], [["a"]])
     with pytest.raises(ConfigError, match="known: bleu, "):
         score_all(["perplexity?"], ["a"], [["a"]])

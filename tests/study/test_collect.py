@@ -87,7 +87,7 @@ def test_a_run_has_both_series_and_its_counts(model):
     learned, generated = run_series("mine", model, TEXTS, samples=0)
     assert (learned.name, generated.name) == ("mine, learned", "mine, generated")
     assert learned.counts == token_counts(model.codec) == {"a": 3, "b": 3, "c": 4}
-    assert not learned.is_english  # the experiment's task is chain
+    assert not learned.has_sentences  # the experiment's task is chain
     assert learned.views == []
 
 

@@ -110,9 +110,9 @@ def test_what_is_left_out_is_named():
     assert "known for 12 of the targets the distance is 0.000" in " ".join(
         in_words(studied(full))[0].sentences
     )
-    code = replace(full, is_english=False)
+    code = replace(full, has_sentences=False)
     found = studied(code, tagger=tagger)
-    assert "full, learned: no English sentences" in found.skipped[0]
+    assert "full, learned: targets are no sentences" in found.skipped[0]
     assert not found.tables["by_tag"]
 
 

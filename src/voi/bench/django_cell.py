@@ -140,8 +140,7 @@ def order_values(model: Model, test: Settings) -> dict[str, Any]:
     """
     data, networks = model.experiment.data, model.networks
     examples = model.task().split(test.split)
-    limits = test.limit, test.likelihood_limit, len(examples)
-    examples = runs.first(examples, min(limit for limit in limits if limit))
+    examples = runs.first(examples, test.num_likelihoods(len(examples)))
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
     chosen = np.flatnonzero(corpus.targets.lengths <= data.max_target_length)
     counts = torch.tensor(model.codec.vocabulary.counts)

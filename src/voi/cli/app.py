@@ -1,11 +1,21 @@
 """The application that commands register with."""
 
+from collections.abc import Iterable
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")]
+from voi.errors import DataError
+
+T = TypeVar("T")
+
+Beam = Annotated[
+    int | None, typer.Option(min=1, help="Hypotheses kept; 1 is greedy; default: the run's.")
+]
+_DEVICE = typer.Option(help="cpu, cuda, cuda:1, ...")
+Device = Annotated[str, _DEVICE]
+DeviceOfRuns = Annotated[str | None, _DEVICE]  # where there may be no runs; None: not given, cpu
 
 app = typer.Typer(
     name="voi",
@@ -18,6 +28,32 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+
+
+def otherwise(value: T | None, default: T) -> T:
+    """Return the value of an option, or its default where it was not given."""
+    return default if value is None else value
+
+
+def names_of(options: Iterable[str]) -> str:
+    """Return options as a user writes them.
+
+    >>> names_of(["beam", "length_penalty"])
+    '--beam, --length-penalty'
+    """
+    return ", ".join(f"--{name.replace('_', '-')}" for name in options)
+
+
+def refuse(advice: str, **options: object) -> None:
+    """Raise the error of options that were given (not None, not False) and would do nothing.
+
+    >>> refuse("--sample with {}", temperature=None, top_p=0.9, seed=0)
+    Traceback (most recent call last):
+    voi.errors.DataError: give --sample with --top-p, --seed
+    """
+    given = [name for name, value in options.items() if value is not None and value is not False]
+    if given:
+        raise DataError(f"give {advice.format(names_of(given))}")
 
 
 def _print_version(is_wanted: bool) -> bool:

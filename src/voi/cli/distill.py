@@ -1,5 +1,6 @@
 """`voi distill`: make training data of what a model writes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,6 @@ from rich.progress import Progress
 
 from voi.cli.app import Device, app
 from voi.distillation import distill
-from voi.evaluation.outputs import Decoding
 from voi.model import load
 
 
@@ -28,15 +28,14 @@ def command(
     Then: voi train --data data/distilled
     """
     model = load(run, device)
-    search, console = model.experiment.search, Console(soft_wrap=True)
-    decoding = Decoding(beam, search.length_penalty, search.max_length)
+    search, console = replace(model.experiment.search, beam=beam), Console(soft_wrap=True)
     with Progress(console=console) as bar:
         line = bar.add_task(split, total=None)
 
         def told(what: str, done: int, total: int) -> None:
             bar.update(line, description=what, completed=done, total=total)
 
-        found = distill(model, model.task(), split, out, decoding, told)
+        found = distill(model, model.task(), split, out, search, told)
     option = "" if found.has_sources else """ --set 'data.options.source_key=""'"""
     said = f"{found.num_pairs:,} pairs in {out}: voi train --data {out}{option}"
     console.print(said, highlight=False, markup=False)

@@ -4,14 +4,14 @@ import time
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from voi.cli.app import Device, app
+from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.cli.drawing import print_stacked
 from voi.errors import ConfigError
 from voi.evaluation import (
@@ -36,10 +36,8 @@ def command(
         list[Path] | None,
         typer.Argument(help="Run or model folders; the others are compared with the first."),
     ] = None,
-    split: Annotated[str, typer.Option(help="train, valid or test.")] = "test",
-    beam: Annotated[
-        int | None, typer.Option(min=1, help="Hypotheses kept; 1 is greedy; default: the run's.")
-    ] = None,
+    split: Annotated[str | None, typer.Option(help="train, valid or test; default: test.")] = None,
+    beam: Beam = None,
     length_penalty: Annotated[
         float | None, typer.Option(help="Favours longer targets; default: the run's.")
     ] = None,
@@ -48,11 +46,12 @@ def command(
         str, typer.Option(help="Names with commas between them; default: those of the task.")
     ] = "",
     likelihood_samples: Annotated[
-        int, typer.Option(min=0, help="Orders drawn per target for log p(y | x); 0: none.")
-    ] = 64,
+        int | None,
+        typer.Option(min=0, help="Orders drawn per target for log p(y | x); 0: none; default: 64."),
+    ] = None,
     likelihood_limit: Annotated[
-        int, typer.Option(min=0, help="Likelihoods of the first examples only; 0: of all.")
-    ] = 0,
+        int | None, typer.Option(min=0, help="Likelihoods of the first examples only; 0: of all.")
+    ] = None,
     hypotheses: Annotated[
         list[Path] | None,
         typer.Option(help="Score stored outputs instead of runs: .jsonl or .txt; may be repeated."),
@@ -63,7 +62,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Folder of results; default RUN/evaluation/SPLIT-beamK.")
     ] = None,
-    device: Device = "cpu",
+    device: DeviceOfRuns = None,
 ) -> None:
     """Score runs on a split, with signatures, likelihoods and paired bootstrap intervals.
 
@@ -72,17 +71,29 @@ def command(
     Outputs stored before: voi evaluate --hypotheses a.jsonl --hypotheses b.jsonl --references r.txt
     """
     names = tuple(name.strip() for name in metrics.split(",") if name.strip()) or None
-    if bool(runs) == bool(hypotheses):
-        raise ConfigError("give either run folders or --hypotheses, as in: voi evaluate runs/chain")
-    if references is not None and not hypotheses:
-        raise ConfigError("--references goes with --hypotheses: a run knows its own references")
-    settings = Settings(
-        split, beam, length_penalty, limit, names, likelihood_samples, likelihood_limit
-    )
+    _check_inputs(bool(runs), bool(hypotheses), references is not None)
+    for_runs: dict[str, Any] = {
+        "split": split,
+        "beam": beam,
+        "length_penalty": length_penalty,
+        "likelihood_samples": likelihood_samples,
+        "likelihood_limit": likelihood_limit,
+    }
+    given = {name: value for name, value in for_runs.items() if value is not None}
+    settings = Settings(limit=limit, metrics=names, **given)
     if hypotheses:
+        advice = "--hypotheses without {}: stored outputs are scored as they are"
+        refuse(advice, **given, device=device)
         _score_stored(hypotheses, references, names, limit, out)
     else:
-        _score_runs(runs or [], settings, out, device)
+        _score_runs(runs or [], settings, out, otherwise(device, "cpu"))
+
+
+def _check_inputs(has_runs: bool, has_hypotheses: bool, has_references: bool) -> None:
+    if has_runs == has_hypotheses:
+        raise ConfigError("give either run folders or --hypotheses, as in: voi evaluate runs/chain")
+    if has_references and not has_hypotheses:
+        raise ConfigError("--references goes with --hypotheses: a run knows its own references")
 
 
 def _score_stored(

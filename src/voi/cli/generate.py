@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from voi.analysis import to_record
-from voi.cli.app import Device, app
+from voi.cli.app import Beam, Device, app, names_of, refuse
 from voi.cli.drawing import draw_steps, visible
 from voi.data.lines import to_utf8
 from voi.errors import DataError, VoiError
@@ -26,10 +26,9 @@ from voi.tokens import Codec
 
 _LINES_AT_ONCE = 32
 
-Beam = Annotated[
-    int, typer.Option(min=0, help="Hypotheses kept per source; 1 is greedy; 0: the run's.")
+MaxLength = Annotated[
+    int | None, typer.Option(min=1, help="Longest target in tokens; default: the run's.")
 ]
-MaxLength = Annotated[int, typer.Option(min=0, help="Longest target in tokens; 0: the run's.")]
 Sample = Annotated[int, typer.Option(min=0, help="Draw this many targets instead of searching.")]
 
 Temperature = Annotated[float | None, typer.Option(help="Of sampling; default 1.")]
@@ -57,10 +56,10 @@ def generate(
     file: Annotated[
         Path | None, typer.Argument(help="One source per line; standard input if not given.")
     ] = None,
-    beam: Beam = 0,
+    beam: Beam = None,
     nbest: Annotated[int, typer.Option(min=1, help="Hypotheses printed per source.")] = 1,
     length_penalty: Annotated[float | None, typer.Option(help="Favours longer targets.")] = None,
-    max_length: MaxLength = 0,
+    max_length: MaxLength = None,
     merge: Annotated[bool, typer.Option(help="Add up orders that spell the same text.")] = False,
     gaps: Annotated[
         bool, typer.Option("--gaps", help="Lines are SOURCE<tab>TEXT, the text with ___ to fill.")
@@ -89,14 +88,14 @@ def generate(
     _check(trace and as_json, "--trace or --json, not both: a record of --json holds every step")
     _check(in_order and not keywords, "--keywords with --in-order: it is their order")
     sampling = _sampling(sample, temperature=temperature, top_p=top_p, seed=seed)
-    is_searched = bool(beam or length_penalty)
-    _check(bool(sampling) and is_searched, "--sample without --beam and --length-penalty")
+    if sampling is not None:
+        refuse("--sample without {}: nothing is searched", beam=beam, length_penalty=length_penalty)
     kind = _rule_kind(gaps, prefix, bool(keywords))
     options: dict[str, Any] = {
-        "beam": beam or None,
+        "beam": beam,
         "nbest": nbest,
         "length_penalty": length_penalty,
-        "max_length": max_length or None,
+        "max_length": max_length,
         "merge": merge,
         "sample": sampling,
         "keywords_in_order": in_order,
@@ -185,12 +184,12 @@ def _words(keywords: str, codec: Codec) -> list[str]:
 def _sampling(count: int, **given: float | int | None) -> Sampling | None:
     """Return how targets are drawn; options that are not given have their defaults."""
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    named = ", ".join(f"--{name.replace('_', '-')}" for name in settings)
-    _check(not count and bool(settings), f"--sample with {named}: how many targets to draw")
+    if not count:
+        refuse("--sample with {}: how many targets to draw", **settings)
     try:
         return Sampling(count, **settings) if count else None
     except ValueError as error:
-        raise DataError(f"{error}: change {named or '--sample'}") from error
+        raise DataError(f"{error}: change {names_of(settings) or '--sample'}") from error
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:

@@ -11,12 +11,12 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from voi.cli.app import Device, app
+from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.data import Example, Task
 from voi.errors import DataError, MissingExtraError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES
-from voi.pos import make_tagger
+from voi.pos import Tagger, make_tagger
 from voi.study.collect import examples_of, run_series, source_text
 from voi.study.example import Close, look_closely, write_close
 from voi.study.figures import study_figures
@@ -25,7 +25,6 @@ from voi.study.pictures import picture_of, pictures_of
 from voi.study.series import Series, file_series, read_counts
 from voi.study.summary import in_words
 from voi.study.tables import Study, study
-from voi.study.tagging import Tagger
 from voi.study.views import View, overall_view
 
 _SHOWN_PARTS = 20
@@ -42,25 +41,31 @@ Counts = Annotated[
 ]
 Ranks = Annotated[bool, typer.Option("--ranks", help="Compare ranks, as the paper's program does.")]
 TaggerName = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Of parts of speech: hanta (English), FILE.json of `voi data tagger`, "
+        help="Of parts of speech: hanta (English; default), FILE.json of `voi data tagger`, "
         "module:function, or none."
     ),
+]
+Split = Annotated[str | None, typer.Option(help="Of the runs' own data; default: test.")]
+Limit = Annotated[int | None, typer.Option(min=0, help="Examples; default: the whole split.")]
+Samples = Annotated[int | None, typer.Option(min=0, help="Orders sampled per target; default: 4.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, max=2**63 - 1, help="Of samples and intervals; default: 0.")
 ]
 Perturb = Annotated[
     int | None, typer.Option(min=0, help="Instead: remove parts of this example's source, from 0.")
 ]
 Searched = Annotated[
-    int,
+    int | None,
     typer.Option(
         min=0,
         help="With --perturb: the beam of a search for orders under the decoder, as in the paper's "
-        "program; 0: the generator's orders.",
+        "program; default: the generator's orders.",
     ),
 ]
 Reference = Annotated[
-    bool, typer.Option("--reference", help="Perturb with the reference target frozen.")
+    bool, typer.Option("--reference", help="With --perturb: the reference target is frozen.")
 ]
 Images = Annotated[Path | None, typer.Option(help="The folder that the images of captions are in.")]
 Out = Annotated[
@@ -73,21 +78,21 @@ Format = Annotated[str, typer.Option("--format", help="Of the figures: svg, png 
 def orders(
     runs: Runs = None,
     traces: Traces = None,
-    split: Annotated[str, typer.Option(help="Of the runs' own data.")] = "test",
-    limit: Annotated[int, typer.Option(min=0, help="Examples; 0: the whole split.")] = 0,
-    samples: Annotated[int, typer.Option(min=0, help="Orders sampled per target.")] = 4,
-    beam: Annotated[int, typer.Option(min=0, help="Of the decoder; 0: the run's own.")] = 0,
+    split: Split = None,
+    limit: Limit = None,
+    samples: Samples = None,
+    beam: Beam = None,
     counts: Counts = None,
     ranks: Ranks = False,
-    tagger: TaggerName = "hanta",
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of samples and intervals.")] = 0,
+    tagger: TaggerName = None,
+    seed: Seed = None,
     perturb: Perturb = None,
     reference: Reference = False,
-    searched: Searched = 0,
+    searched: Searched = None,
     images: Images = None,
     out: Out = None,
     suffix: Format = "svg",
-    device: Device = "cpu",
+    device: DeviceOfRuns = None,
 ) -> None:
     """Measure and show the orders that models have learned and that they write in.
 
@@ -102,26 +107,27 @@ def orders(
     console = Console(highlight=False)
     compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
     if perturb is not None:
+        advice = "--perturb without {}: it looks at one example and draws nothing"
+        refuse(advice, limit=limit, samples=samples, counts=counts, tagger=tagger, seed=seed)
+        refuse("--reference without {}: no target is written", beam=beam if reference else None)
         model, task = _open(_only_one(runs or (), traces or ()), device)
-        example = _example(task, split, perturb)
+        example = _example(task, otherwise(split, "test"), perturb)
         image = picture_of(example, pictures_of(task, images))
+        width = otherwise(searched, 0)
         close = look_closely(
-            model,
-            example,
-            is_generated=not reference,
-            beam=beam or None,
-            searched=searched,
-            compare=compare,
+            model, example, is_generated=not reference, beam=beam, searched=width, compare=compare
         )
         _print_close(close, console)
         paths = (
             [] if out is None else write_close(model, close, out, image=image, suffix=f".{suffix}")
         )
     else:
-        make_tags, untagged = _tagger(tagger)
-        series = _of_runs(runs or (), split, limit, samples, beam, seed, images, device)
-        series += _of_files(traces or (), counts)
-        found = study(series, tagger=make_tags, untagged=untagged, compare=compare, seed=seed)
+        refuse("--perturb with {}: an example's number", reference=reference, searched=searched)
+        tags, untagged = _tagger(otherwise(tagger, "hanta"))
+        of_files = _of_files(traces or (), counts)
+        series = _of_runs(runs or (), split, limit, samples, beam, seed, images, device) + of_files
+        drawn = otherwise(seed, 0)
+        found = study(series, tagger=tags, untagged=untagged, compare=compare, seed=drawn)
         _print_study(found, console)
         paths = [] if out is None else _write_study(found, out, suffix, console)
     for path in paths:
@@ -144,29 +150,40 @@ def _only_one(runs: Sequence[Path], traces: Sequence[Path]) -> Path:
     return runs[0]
 
 
-def _open(run: Path, device: str) -> tuple[Model, Task]:
+def _open(run: Path, device: str | None) -> tuple[Model, Task]:
     """Return a model and the data it was trained on."""
-    model = load(run, device)
+    model = load(run, otherwise(device, "cpu"))
     return model, model.task()
 
 
 def _of_runs(
     runs: Sequence[Path],
-    split: str,
-    limit: int,
-    samples: int,
-    beam: int,
-    seed: int,
+    split: str | None,
+    limit: int | None,
+    samples: int | None,
+    beam: int | None,
+    seed: int | None,
     images: Path | None,
-    device: str,
+    device: str | None,
 ) -> list[Series]:
     """Return what the runs have learned and written; a bar on standard error shows the progress."""
+    if not runs:
+        advice = "a run with {}: trace files are taken as they are"
+        refuse(
+            advice,
+            split=split,
+            limit=limit,
+            samples=samples,
+            beam=beam,
+            images=images,
+            device=device,
+        )
     found: list[Series] = []
     errors = Console(stderr=True)
     with Progress(console=errors, disable=not errors.is_terminal, transient=True) as bar:
         for run in runs:
             model, task = _open(run, device)
-            examples = examples_of(task, split, limit)
+            examples = examples_of(task, otherwise(split, "test"), otherwise(limit, 0))
             name = run.resolve().name
             job = bar.add_task(name, total=2 * len(examples))
             found += run_series(
@@ -174,9 +191,9 @@ def _of_runs(
                 model,
                 examples,
                 known_orders=task.known_orders,
-                samples=samples,
-                beam=beam or None,
-                seed=seed,
+                samples=otherwise(samples, 4),
+                beam=beam,
+                seed=otherwise(seed, 0),
                 pictures=pictures_of(task, images),
                 advance=partial(bar.advance, job),
             )
@@ -184,6 +201,8 @@ def _of_runs(
 
 
 def _of_files(paths: Sequence[Path], counts: Path | None) -> list[Series]:
+    if not paths:
+        refuse("--traces with {}: a run knows its own counts", counts=counts)
     known = None if counts is None else read_counts(counts)
     return [file_series(path, known) for path in paths]
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from voi import plots
 from voi.analysis import Trace
-from voi.cli.app import Device, app
+from voi.cli.app import Beam, Device, app
 from voi.cli.drawing import draw_steps, sentence
 from voi.data import ImageTask, Regions, Source
 from voi.errors import DataError, VoiError
@@ -29,9 +29,7 @@ def show(
         Path | None,
         typer.Option(help="Also a picture: .png, .svg, .pdf, or .html to step through."),
     ] = None,
-    beam: Annotated[
-        int | None, typer.Option(min=1, help="Hypotheses kept; 1 is greedy; default: the run's.")
-    ] = None,
+    beam: Beam = None,
     gaps: Annotated[str | None, typer.Option(help="A text whose gaps ___ are filled.")] = None,
     keywords: Annotated[
         str, typer.Option(help="Words that must appear, separated by spaces.")

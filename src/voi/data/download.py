@@ -157,11 +157,8 @@ def _interrupted(item: Download, done: int, total: int | None, reason: str) -> D
 
 
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def unpack(path: Path) -> Path | None:

@@ -109,8 +109,7 @@ def _digest(paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+            hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()
 
 

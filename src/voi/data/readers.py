@@ -14,7 +14,7 @@ from jaxtyping import Int64
 
 from voi.data.example import Example, LazyExamples
 from voi.data.lines import Lines, NotUtf8Error, to_utf8
-from voi.errors import ConfigError, DataError
+from voi.errors import DataError
 from voi.tables import unknown_name
 
 MAX_SHOWN = 5  # problems named in one message
@@ -242,5 +242,5 @@ def _column(fields: Fields, name: str) -> int | None:
     if not name:
         return None
     if name not in fields.columns:
-        raise ConfigError(str(unknown_name("column in data.options.columns", name, fields.columns)))
+        raise unknown_name("column in data.options.columns", name, fields.columns)
     return fields.columns.index(name)

@@ -9,7 +9,7 @@ from voi.evaluation.likelihoods import PerToken
 from voi.evaluation.outputs import Outputs
 from voi.evaluation.scores import references_of
 from voi.metrics import Bootstrap, Comparison, Score, compare, compare_scores
-from voi.metrics.compare import p_value
+from voi.metrics.compare import comparison_of
 from voi.metrics.corpus import CORPUS_METRICS
 
 
@@ -140,17 +140,5 @@ def compare_likelihoods(first: PerToken, other: PerToken, bootstrap: Bootstrap) 
     gains = np.array(other.values) - np.array(first.values)
     weights, tokens = bootstrap.weights(len(gains)), np.array(first.num_tokens, np.float64)
     differences = (weights @ gains) / (weights @ tokens)  # [resamples]
-    tail = (1.0 - bootstrap.confidence) / 2.0
-    low, high = np.quantile(differences, [tail, 1.0 - tail])
-    difference = float(gains.sum() / tokens.sum())
-    return Comparison(
-        name=first.name,
-        baseline=first.value,
-        system=other.value,
-        difference=difference,
-        low=float(low),
-        high=float(high),
-        p_value=p_value(difference, differences),
-        num_resamples=bootstrap.num_resamples,
-        method=f"paired bootstrap of targets, nats per token|seed:{bootstrap.seed}",
-    )
+    method = f"paired bootstrap of targets, nats per token|seed:{bootstrap.seed}"
+    return comparison_of(first.name, (first.value, other.value), differences, bootstrap, method)

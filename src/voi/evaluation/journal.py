@@ -51,6 +51,17 @@ class Journal:
         self._end += len(lines)
         self.records += added
 
+    def check(self, index: int, identity: Mapping[str, Any]) -> None:
+        """Raise an error if a stored line belongs to something else than what is in its place."""
+        record = self.records[index]
+        for key, value in identity.items():
+            if record.get(key) != value:
+                raise DataError(
+                    f"{self.path}:{index + 1} has {key} {record.get(key)!r}, the split has "
+                    f"{value!r} there: its data has changed; choose another folder with --out, or "
+                    f"remove that one"
+                )
+
     def _identified(self, about: Record, notes: Record) -> Record:
         """Return what is stored beside the lines, after comparing it with `about`."""
         beside = about_path(self.path)

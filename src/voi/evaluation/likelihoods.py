@@ -12,7 +12,6 @@ from voi.data import Example
 from voi.errors import DataError
 from voi.evaluation.journal import Journal
 from voi.evaluation.outputs import Told
-from voi.likelihood import Likelihood
 from voi.model import Model
 
 _KEPT_AT_ONCE = 16
@@ -51,7 +50,7 @@ def write_likelihoods(
     for index in range(count):
         example = examples[index]
         if index < start:
-            _check_stored(journal, index, example)
+            journal.check(index, _pair(example))
             continue
         found = likelihood_of(model, example, num_samples, seed=index)
         waiting.append({**_pair(example), **vars(found)})
@@ -69,30 +68,13 @@ def likelihood_of(model: Model, example: Example, num_samples: int, seed: int) -
         found = model.log_likelihood(example.source, example.target, num_samples)
     num_tokens = len(model.codec.encode_target(example.target, example.source)) + 1
     error = None if math.isnan(found.standard_error) else found.standard_error
-    exact = _exact(model, found)
-    return TargetLikelihood(num_tokens, found.elbo, found.bound, error, exact)
-
-
-def _exact(model: Model, found: Likelihood) -> float | None:
-    """Return the exact value; a decoder without slots has one order, so its bound is exact."""
-    return found.bound if model.networks.decoder.slots is None else found.exact
+    return TargetLikelihood(num_tokens, found.elbo, found.bound, error, found.exact)
 
 
 def _pair(example: Example) -> dict[str, Any]:
     """Return what a stored line must hold to be the line of this example."""
     source = example.source if isinstance(example.source, str) else None
     return {"source": source, "target": example.target}
-
-
-def _check_stored(journal: Journal, index: int, example: Example) -> None:
-    record = journal.records[index]
-    for key, value in _pair(example).items():
-        if record.get(key) != value:
-            raise DataError(
-                f"{journal.path}:{index + 1} has {key} {record.get(key)!r}, the split has "
-                f"{value!r} there: its data has changed; choose another folder with --out, or "
-                f"remove that one"
-            )
 
 
 def _read(record: Mapping[str, Any], path: Path) -> TargetLikelihood:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from voi.analysis import to_record
+from voi.config import SearchConfig
 from voi.data import Example, Regions, Source, grouped
-from voi.errors import DataError
 from voi.evaluation.conventions import Conventions
 from voi.evaluation.journal import Journal
 from voi.model import Model
@@ -68,20 +68,11 @@ def _item(source: Source, texts: Sequence[str], conventions: Conventions) -> Ite
     return Item(source, tuple(map(conventions.reference, texts)), published)
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """How targets are searched for."""
-
-    beam: int
-    length_penalty: float
-    max_length: int
-
-
 def write_outputs(
     model: Model,
     items: Sequence[Item],
     path: Path,
-    decoding: Decoding,
+    search: SearchConfig,
     about: Mapping[str, Any],
     notes: Mapping[str, Any],
     told: Told = lambda what, done, total: None,
@@ -93,12 +84,13 @@ def write_outputs(
     again. The file has the format of docs/orders.md, "Trace files", with the keys `references`,
     `published` (code only) and `image` (images only) beside it.
     """
-    journal = Journal(path, {**about, **dataclasses.asdict(decoding)}, notes)
-    _check_stored(journal, items)
+    journal = Journal(path, {**about, **dataclasses.asdict(search)}, notes)
+    for index, item in enumerate(items[: len(journal.records)]):
+        journal.check(index, item.identity)
     told("decoding", min(len(journal.records), len(items)), len(items))
     remaining = iter(items[len(journal.records) :])
     while part := list(islice(remaining, batch_size)):
-        found = model.generate([item.source for item in part], **dataclasses.asdict(decoding))
+        found = model.generate([item.source for item in part], **dataclasses.asdict(search))
         pairs = zip(part, (best for best, *_ in found), strict=True)
         journal.append(_record(item, hypothesis) for item, hypothesis in pairs)
         told("decoding", len(journal.records), len(items))
@@ -106,15 +98,3 @@ def write_outputs(
 
 def _record(item: Item, hypothesis: Hypothesis) -> dict[str, Any]:
     return {**to_record(hypothesis.to_trace()), **item.identity}
-
-
-def _check_stored(journal: Journal, items: Sequence[Item]) -> None:
-    """Raise an error if a stored line was written for another item than the one in its place."""
-    for number, (record, item) in enumerate(zip(journal.records, items, strict=False), start=1):
-        for key, value in item.identity.items():
-            if record.get(key) != value:
-                raise DataError(
-                    f"{journal.path}:{number} has {key} {record.get(key)!r}, the split has "
-                    f"{value!r} there: its data has changed; choose another folder with --out, or "
-                    f"remove that one"
-                )

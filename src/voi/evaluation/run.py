@@ -15,7 +15,7 @@ from voi.evaluation.comparison import System
 from voi.evaluation.conventions import METRICS_OF, Conventions, kind_of
 from voi.evaluation.journal import read_about
 from voi.evaluation.likelihoods import PerToken, per_token, write_likelihoods
-from voi.evaluation.outputs import Decoding, Outputs, Told, items_of, write_outputs
+from voi.evaluation.outputs import Outputs, Told, items_of, write_outputs
 from voi.evaluation.scores import check_metrics, default_metrics, score_outputs
 from voi.evaluation.stored import read_outputs
 from voi.model import Model
@@ -46,12 +46,17 @@ class Settings:
             SearchConfig(length_penalty=self.length_penalty)  # raises what is out of range
         check_metrics(self.metrics or ())
 
-    def decoding(self, model: Model) -> Decoding:
+    def decoding(self, model: Model) -> SearchConfig:
         """Return how a model searches: as set here, else as its run was set up."""
         own = model.experiment.search
         beam = own.beam if self.beam is None else self.beam
         penalty = own.length_penalty if self.length_penalty is None else self.length_penalty
-        return Decoding(beam, penalty, own.max_length)
+        return replace(own, beam=beam, length_penalty=penalty)
+
+    def num_likelihoods(self, num_examples: int) -> int:
+        """Return of how many examples of a split the likelihood is measured, from the first on."""
+        limits = self.limit, self.likelihood_limit, num_examples
+        return min(limit for limit in limits if limit)
 
     def folder_name(self, model: Model) -> str:
         """Return the name of the folder of results within a run: split, beam, unusual penalty."""
@@ -148,8 +153,7 @@ class _Job:
         samples = self.settings.likelihood_samples
         if not samples:
             return ()
-        limits = (self.settings.limit, self.settings.likelihood_limit, len(self.examples))
-        count = min(limit for limit in limits if limit)
+        count = self.settings.num_likelihoods(len(self.examples))
         path = self.folder / f"likelihoods-{samples}.jsonl"
         found = write_likelihoods(
             self.model, self.examples, count, path, samples, self.about, identity.notes(), self.told

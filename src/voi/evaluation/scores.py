@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from voi.errors import ConfigError, MissingExtraError
+from voi.errors import MissingExtraError
 from voi.evaluation import identity
 from voi.evaluation.conventions import METRICS_OF
 from voi.evaluation.outputs import Outputs, References
@@ -26,7 +26,7 @@ def check_metrics(names: Sequence[str]) -> None:
     """Raise an error for a metric that does not exist, before any work is done."""
     for name in names:
         if name not in METRICS:
-            raise ConfigError(str(unknown_name("metric", name, METRICS)))
+            raise unknown_name("metric", name, METRICS)
 
 
 def default_metrics(outputs: Outputs) -> tuple[str, ...]:

@@ -107,9 +107,9 @@ def _json(line: str, place: str) -> tuple[str, ...]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a file; an empty line is an empty text."""
+    """Return the lines of a file, without a byte order mark; an empty line is an empty text."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}; check the path") from error
     except UnicodeDecodeError as error:

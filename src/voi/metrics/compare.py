@@ -93,7 +93,7 @@ def compare_scores(
     differences = bootstrap.weights(len(first)) @ (second - first) / len(first)  # [resamples]
     values = float(first.mean()), float(second.mean())
     method = f"paired bootstrap of the mean of per-example values|seed:{bootstrap.seed}"
-    return _comparison(baseline.name, values, differences, bootstrap, method)
+    return comparison_of(baseline.name, values, differences, bootstrap, method)
 
 
 def _compare_corpus(
@@ -113,10 +113,10 @@ def _compare_corpus(
     method = f"paired bootstrap of corpus statistics|sacrebleu|seed:{bootstrap.seed}"
     method += f"|{library.get_signature()}"
     p = sacrebleu_p_value(values[1] - values[0], differences)
-    return _comparison(metric.name, (values[0], values[1]), differences, bootstrap, method, p)
+    return comparison_of(metric.name, (values[0], values[1]), differences, bootstrap, method, p)
 
 
-def _comparison(
+def comparison_of(
     name: str,
     values: tuple[float, float],
     differences: Float64[np.ndarray, " resamples"],
@@ -124,6 +124,7 @@ def _comparison(
     method: str,
     sacrebleu_p: float | None = None,
 ) -> Comparison:
+    """Return what the resampled differences say of two values, the baseline's and the system's."""
     tail = (1.0 - bootstrap.confidence) / 2.0
     low, high = np.quantile(differences, [tail, 1.0 - tail])
     difference = values[1] - values[0]

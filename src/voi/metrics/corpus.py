@@ -1,6 +1,5 @@
 """BLEU, chrF and TER by sacrebleu: corpus values from summed statistics of the sentences."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -9,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float64
 
-from voi.errors import ConfigError
 from voi.metrics.library import load
 from voi.metrics.score import Label, Score, check_inputs, labelled
+from voi.tables import unknown_name
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,7 @@ def bleu(
     """
     known = load("sacrebleu.metrics.bleu").BLEU.TOKENIZERS
     if tokenize not in known:
-        nearest = difflib.get_close_matches(tokenize, known, n=1) or [", ".join(sorted(known))]
-        raise ConfigError(f"unknown BLEU tokenisation {tokenize!r}: did you mean {nearest[0]}?")
+        raise unknown_name("BLEU tokenisation", tokenize, known)
     metric = bleu_metric("bleu", tokenize=tokenize, lowercase=lowercase)
     return metric.score(hypotheses, references, label)
 

@@ -1,15 +1,14 @@
 """Metrics by name, as experiments and commands ask for them."""
 
-import difflib
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from voi.errors import ConfigError
 from voi.metrics.caption import caption
 from voi.metrics.corpus import CORPUS_METRICS
 from voi.metrics.exact_match import exact_match
 from voi.metrics.rouge import rouge
 from voi.metrics.score import Score
+from voi.tables import unknown_name
 
 Metric = Callable[[Sequence[str], Sequence[Sequence[str]]], Score | tuple[Score, ...]]
 
@@ -34,9 +33,7 @@ def scores_of(
 ) -> tuple[Score, ...]:
     """Return the scores of one metric by name."""
     if name not in METRICS:
-        nearest = difflib.get_close_matches(name, METRICS, n=1)
-        hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(METRICS)}"
-        raise ConfigError(f"unknown metric {name!r}: {hint}")
+        raise unknown_name("metric", name, METRICS)
     result = METRICS[name](hypotheses, references)
     return (result,) if isinstance(result, Score) else result
 

@@ -26,15 +26,6 @@ class Hypothesis:
     def __str__(self) -> str:
         return self.text
 
-    @property
-    def trace(self) -> tuple[tuple[str, ...], ...]:
-        """The partial sentence after every step.
-
-        >>> Hypothesis("a b", ("a", "b"), (1, 0), (0, 0), -1.0).trace
-        (('b',), ('a', 'b'))
-        """
-        return tuple(tokens for tokens, _ in self.steps())
-
     def steps(self) -> Iterator[tuple[tuple[str, ...], int]]:
         """Yield the partial sentence after every step and the index of its new token."""
         written: list[int] = []

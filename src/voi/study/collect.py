@@ -203,13 +203,13 @@ def run_series(
         model, examples, known_orders=known_orders, beam=beam, advance=advance
     )
     counts, task = token_counts(model.codec), model.experiment.data.task
-    is_english = has_sentences(task, model.codec.config.pretokenizer)
+    are_sentences = has_sentences(task, model.codec.config.pretokenizer)
 
     def series(orders: str, traces: list[Trace]) -> Series:
         views: list[RegionView | None] = []
         if pictures is not None:
             views = region_views(model, examples[:MOST_VIEWS], traces[:MOST_VIEWS], pictures)
-        return Series(name, orders, traces, counts, is_english, views)
+        return Series(name, orders, traces, counts, are_sentences, views)
 
     return [series("learned", learned), series("generated", generated)]
 

@@ -8,8 +8,8 @@ import numpy as np
 from voi.batch import Batch, collate
 from voi.data import Regions, Source
 from voi.errors import DataError
-from voi.pos import UNIVERSAL, make_tagger
-from voi.study.tagging import Tagger, tagging_words
+from voi.pos import UNIVERSAL, Tagger, make_tagger
+from voi.study.tagging import tagging_words
 from voi.tokens import Codec, Corpus, Ragged
 
 

@@ -20,7 +20,7 @@ class Series:
     orders: str  # "learned" by the generator, "generated" by the decoder, or "mixed"
     traces: Sequence[Trace]
     counts: Mapping[str, int] | None = None  # of target tokens in the training set, if known
-    is_english: bool = True  # parts of speech are looked for in English text
+    has_sentences: bool = True  # only of sentences are parts of speech looked for
     views: Sequence[RegionView | None] = ()  # of the first examples whose sources are images
 
     @property

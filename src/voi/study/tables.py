@@ -31,8 +31,9 @@ from voi.analysis import (
     summaries,
     summaries_by_length,
 )
+from voi.pos import Tagger
 from voi.study.series import Series, aligned
-from voi.study.tagging import Tagger, tagging_words
+from voi.study.tagging import tagging_words
 
 MIN_WORD_COUNT = 5  # a rarer word has no row of its own
 
@@ -156,7 +157,7 @@ def _parts(series: Series, tools: _Tools) -> Iterator[tuple[str, list[Row]]]:
         yield "comparisons", _rows(series, rows, **whose)
         yield "overall", _rows(series, summaries(rows, **draws), **whose)
         yield "by_length", _rows(series, summaries_by_length(rows, **draws), **whose)
-    if tools.tagger is not None and series.is_english:
+    if tools.tagger is not None and series.has_sentences:
         tagged = indices_by_tag(traces, tagging_words(tools.tagger), **draws)
         yield "by_tag", _rows(series, tagged)
     yield "by_word", _rows(series, indices_by_word(traces, min_count=MIN_WORD_COUNT, **draws))
@@ -206,9 +207,9 @@ def _skipped(
     """Yield what is missing, and what would bring it."""
     if untagged:
         yield f"Generation index by part of speech: {untagged}."
-    foreign = [series.name for series in all_series if not series.is_english]
-    if foreign and not untagged:
-        yield f"Generation index by part of speech of {'; '.join(foreign)}: no English sentences."
+    others = "; ".join(series.name for series in all_series if not series.has_sentences)
+    if others and not untagged:
+        yield f"Generation index by part of speech of {others}: targets are no sentences."
     nameless = [series.name for series in all_series if series.counts is None]
     if nameless:
         yield (

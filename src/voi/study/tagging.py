@@ -1,13 +1,11 @@
 """Parts of speech of tokens that may be pieces of words."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
+from voi.pos import Tagger
 from voi.tokens.bpe import MARK
 
 NOTHING = "X"  # the universal tag of what is no word
-
-Tagger: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 
 
 def tagging_words(tagger: Tagger) -> Tagger:
