@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from measure import Silent
-from voi import config, load, plots, runs
+from voi import config, experiments, load, plots, runs
 from voi.atomic import write_text
 from voi.bench.cells import Result, Rows, markdown
 from voi.bench.timing import machine
@@ -42,7 +42,7 @@ def measured(folder: Path, positions: int, order: str, seed: int) -> dict[str, A
         *(["training.num_orders=1"] if order == "l2r" else []),
     ]
     prepared = runs.prepare(
-        config.experiment(config.override(config.load_table("chain"), settings))
+        config.experiment(experiments.override(experiments.load_table("chain"), settings))
     )
     trainer = runs.start(prepared, folder, Silent())
     wall, cpu = time.monotonic(), time.process_time()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from voi import config
+from voi import config, experiments
 from voi.bench import django_cell
 from voi.bench.cells import Result, matching, measured
 from voi.data.tasks import make_task
@@ -121,7 +121,7 @@ def run_folder(folder: Path, method: str, seed: int) -> Path:
 
 def experiment(data: Path, method: str, seed: int, size: DjangoSize) -> config.Experiment:
     """Return the experiment of a cell: the preset, the order, and the phases all orders have."""
-    table = config.load_table("django-small")
+    table = experiments.load_table("django-small")
     table["data"]["options"]["folder"] = str(data)
     table["training"]["phases"] = phases(size.epochs)
     changes = [
@@ -130,9 +130,9 @@ def experiment(data: Path, method: str, seed: int, size: DjangoSize) -> config.E
         f"training.checkpoint_every={size.validate_every}",
         f"training.valid_examples={size.valid_examples}",
     ]
-    table = config.override(table, [*changes, *METHODS[method], *size.settings])
+    table = experiments.override(table, [*changes, *METHODS[method], *size.settings])
     if method == "sao":
-        table = config.with_pretraining(table, "l2r")
+        table = experiments.with_pretraining(table, "l2r")
     return config.experiment(table)
 
 

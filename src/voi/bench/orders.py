@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from voi import config
+from voi import config, experiments
 from voi.bench import order_cell
 from voi.bench.cells import Result, matching, measured
 from voi.bench.order_cell import TestSize
@@ -118,10 +118,10 @@ def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Exp
         changes += setting.learned
         if setting.anew:
             changes.append(_phases(steps, max(1, round(steps * setting.anew / setting.steps))))
-    table = config.load_table(setting.preset)
-    table = config.override(table, [*changes, *METHODS[method], *size.settings])
+    table = experiments.load_table(setting.preset)
+    table = experiments.override(table, [*changes, *METHODS[method], *size.settings])
     if method == "sao":
-        table = config.with_pretraining(table, "l2r")
+        table = experiments.with_pretraining(table, "l2r")
     return config.experiment(table)
 
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from voi import config, runs
+from voi import config, experiments, runs
 from voi.allocator import keep_freed_memory
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence, visible
@@ -107,7 +107,7 @@ def _say(text: str, console: Console) -> None:
 
 def _print_presets(console: Console) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
-    for name, about in config.presets().items():
+    for name, about in experiments.presets().items():
         table.add_row(name, escape(about))
     console.print(table)
 
@@ -165,15 +165,15 @@ def _print_data(prepared: Prepared, console: Console) -> None:
 
 
 def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:
-    table = config.load_table(task)
+    table = experiments.load_table(task)
     if order:
         changes = [f"order.kind={order}"]
         if order in DETERMINISTIC:
             changes.append("training.num_orders=1")
-        table = config.override(table, changes)
-    table = config.override(table, settings)
+        table = experiments.override(table, changes)
+    table = experiments.override(table, settings)
     if order == "sao":
-        table = config.with_pretraining(table, "l2r")
+        table = experiments.with_pretraining(table, "l2r")
     return config.experiment(table)
 
 
