@@ -2,9 +2,9 @@
 
 import pytest
 
-from voi.config import Experiment, experiment
+from voi.config import KINDS, Experiment, experiment
 from voi.errors import ConfigError
-from voi.experiments import load_table, override, presets, with_pretraining
+from voi.experiments import load_table, override, presets, with_order, with_pretraining
 from voi.tables import to_table
 
 
@@ -114,3 +114,23 @@ def test_searched_orders_are_pretrained_in_half_of_the_only_phase():
     table["training"] = {"num_orders": 1, "phases": [{"steps": 3}, {"epochs": 2}]}
     first, second = experiment(with_pretraining(table, "l2r")).training.phases
     assert (first.order, first.steps, second.order, second.epochs) == ("l2r", 3, "", 2)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "my_orders:by_length"])
+def test_a_fixed_order_has_one_copy_unless_a_setting_says_more(kind):
+    table = {"training": {"num_orders": 4, "steps": 10}}
+    expected = 4 if kind in ("voi", "random") else 1
+    made = experiment(with_order(table, kind))
+    assert made.order.kind == kind
+    assert {phase.num_orders for phase in made.training.phases} == {expected}
+    made = experiment(with_order(table, kind, ["training.num_orders=3"]))
+    assert {phase.num_orders for phase in made.training.phases} == {3}
+    made = experiment(with_order(table, kind, copies=True))
+    assert {phase.num_orders for phase in made.training.phases} == {4}
+    assert [phase.order for phase in made.training.phases] == ["l2r"] * (kind == "sao") + [""]
+
+
+def test_pretraining_takes_half_of_the_steps_that_a_setting_says():
+    table = {"training": {"steps": 10}}
+    made = experiment(with_order(table, "sao", ["training.steps=6"]))
+    assert [phase.steps for phase in made.training.phases] == [3, 3]

@@ -11,6 +11,8 @@ from voi.config import EXCLUSIVE, PHASE_FIELDS
 from voi.errors import ConfigError
 from voi.tables import assign, copied, merged, parse_value, unknown_name
 
+DRAWN = ("voi", "random")  # orders with a law to draw from; K draws of any other are alike
+
 
 def presets() -> dict[str, str]:
     """Return the presets that come with the package: names, and the first line of each file."""
@@ -77,6 +79,20 @@ def _drop_everywhere(training: dict[str, Any], name: str) -> None:
     for table in [training, *training.get("phases", [])]:
         table.pop(name, None)
         table.pop(EXCLUSIVE.get(name, name), None)
+
+
+def with_order(
+    table: Mapping[str, Any], kind: str, settings: Iterable[str] = (), *, copies: bool = False
+) -> dict[str, Any]:
+    """Return the table with another order, with what that order needs, and with settings.
+
+    A fixed order has K = 1, unless a setting says more; with `copies` it has the K of the table,
+    for as many passes as a learned order. `sao` is pretrained left to right.
+    """
+    is_single = kind not in DRAWN and not copies
+    changes = [f"order.kind={kind}", *["training.num_orders=1"] * is_single]
+    result = override(table, [*changes, *settings])
+    return with_pretraining(result, "l2r") if kind == "sao" else result
 
 
 def with_pretraining(table: Mapping[str, Any], order: str) -> dict[str, Any]:

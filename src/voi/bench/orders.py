@@ -43,16 +43,16 @@ TASKS: Mapping[str, Setting] = {
     "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 5000),
     "chain-13": Setting("chain", {"positions": 13}, 8000, anew=1500, learned=LONG_CHAIN),
 }
-METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
-    "voi-gumbel-matching": ("order.kind=voi", "order.law=gumbel-matching"),
-    "l2r": ("order.kind=l2r", "training.num_orders=1"),
-    "known": ("order.kind=l2r", "training.num_orders=1"),  # replaced by the task's own order
-    "voi-plackett-luce": ("order.kind=voi", "order.law=plackett-luce"),
-    "voi-matrix-plackett-luce": ("order.kind=voi", "order.law=matrix-plackett-luce"),
-    "r2l": ("order.kind=r2l", "training.num_orders=1"),
-    "tree": ("order.kind=tree", "training.num_orders=1"),
-    "random": ("order.kind=random",),
-    "sao": ("order.kind=sao", "training.num_orders=1"),
+METHODS: Mapping[str, Sequence[str]] = {  # the order, and settings of the experiment
+    "voi-gumbel-matching": ("voi", "order.law=gumbel-matching"),
+    "l2r": ("l2r",),
+    "known": ("l2r",),  # replaced by the task's own order
+    "voi-plackett-luce": ("voi", "order.law=plackett-luce"),
+    "voi-matrix-plackett-luce": ("voi", "order.law=matrix-plackett-luce"),
+    "r2l": ("r2l",),
+    "tree": ("tree",),
+    "random": ("random",),
+    "sao": ("sao",),
 }
 QUICK_TASKS = "chain-6,addition-3,sorting"
 QUICK_METHODS = "voi-gumbel-matching,l2r,known"
@@ -119,10 +119,9 @@ def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Exp
         if setting.anew:
             changes.append(_phases(steps, max(1, round(steps * setting.anew / setting.steps))))
     table = experiments.load_table(setting.preset)
-    table = experiments.override(table, [*changes, *METHODS[method], *size.settings])
-    if method == "sao":
-        table = experiments.with_pretraining(table, "l2r")
-    return config.experiment(table)
+    kind, *settings = METHODS[method]
+    settings = [*changes, *settings, *size.settings]
+    return config.experiment(experiments.with_order(table, kind, settings))
 
 
 def _phases(steps: int, anew: int) -> str:

@@ -37,7 +37,6 @@ SHOWN_EXAMPLES = 3
 _BAR, _WIDE = 24, 120  # columns of the bar, and of a terminal that has room for it
 _TIME_LEFT = "-:--:--"
 _LINE_EVERY = 15  # seconds
-DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree", "sao")  # all K orders would be alike
 
 
 @app.command()
@@ -167,14 +166,8 @@ def _print_data(prepared: Prepared, console: Console) -> None:
 def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:
     table = experiments.load_table(task)
     if order:
-        changes = [f"order.kind={order}"]
-        if order in DETERMINISTIC:
-            changes.append("training.num_orders=1")
-        table = experiments.override(table, changes)
-    table = experiments.override(table, settings)
-    if order == "sao":
-        table = experiments.with_pretraining(table, "l2r")
-    return config.experiment(table)
+        return config.experiment(experiments.with_order(table, order, settings))
+    return config.experiment(experiments.override(table, settings))
 
 
 def _run_name(task: str, prepared: Prepared) -> str:
