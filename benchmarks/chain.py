@@ -24,7 +24,7 @@ from voi.bench.timing import machine
 from voi.data.tasks import make_task
 from voi.evaluation.identity import notes
 from voi.tokens import build_corpus
-from voi.validation import validate
+from voi.validation import Judge, validate
 
 STEPS = {5: 2500, 6: 3500}
 
@@ -63,10 +63,9 @@ def test_values(run: Path) -> dict[str, Any]:
     torch.manual_seed(0)
     found = validate(
         model.networks,
-        corpus,
+        Judge(task, model.codec, examples, corpus),
         num_orders=4,
         max_length=model.experiment.search.max_length,
-        known_orders=lambda row: task.known_orders(examples[row]),
     )
     return {"accuracy": found.accuracy, "distance": found.distance, **found.elbo.per_token}
 

@@ -30,7 +30,7 @@ from voi.tables import to_table
 from voi.tokens import build_corpus
 from voi.training import Progress as TrainingProgress
 from voi.training import Trainer
-from voi.validation import validate
+from voi.validation import Judge, validate
 from voi.world import World
 
 SHOWN_EXAMPLES = 3
@@ -297,10 +297,9 @@ def _print_learned(run: Path, console: Console) -> None:
     torch.manual_seed(experiment.training.seed)
     result = validate(
         model.networks,
-        corpus,
+        Judge(task, model.codec, examples, corpus),
         num_orders=4,
         max_length=experiment.search.max_length,
-        known_orders=lambda row: task.known_orders(examples[int(corpus.origin[row])]),
     )
     console.rule("learned")
     console.print(
