@@ -17,14 +17,14 @@ import numpy as np
 import torch
 
 from measure import Silent
-from voi import config, load, plots, runs
+from voi import config, experiments, load, plots, runs
 from voi.atomic import write_text
 from voi.bench.cells import Result, Rows, markdown
 from voi.bench.timing import machine
 from voi.data.tasks import make_task
 from voi.evaluation.identity import notes
 from voi.tokens import build_corpus
-from voi.validation import validate
+from voi.validation import Judge, validate
 
 STEPS = {5: 2500, 6: 3500}
 
@@ -42,7 +42,7 @@ def measured(folder: Path, positions: int, order: str, seed: int) -> dict[str, A
         *(["training.num_orders=1"] if order == "l2r" else []),
     ]
     prepared = runs.prepare(
-        config.experiment(config.override(config.load_table("chain"), settings))
+        config.experiment(experiments.override(experiments.load_table("chain"), settings))
     )
     trainer = runs.start(prepared, folder, Silent())
     wall, cpu = time.monotonic(), time.process_time()
@@ -63,10 +63,9 @@ def test_values(run: Path) -> dict[str, Any]:
     torch.manual_seed(0)
     found = validate(
         model.networks,
-        corpus,
+        Judge(task, model.codec, examples, corpus),
         num_orders=4,
         max_length=model.experiment.search.max_length,
-        known_orders=lambda row: task.known_orders(examples[row]),
     )
     return {"accuracy": found.accuracy, "distance": found.distance, **found.elbo.per_token}
 

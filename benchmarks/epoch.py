@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from measure import Silent, machine, print_table
-from voi import config, runs
+from voi import config, experiments, runs
 from voi.allocator import keep_freed_memory
 
 SETTINGS = [
@@ -38,11 +38,11 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     keep_freed_memory()  # as `voi train` does
-    table = config.load_table("django-small")
+    table = experiments.load_table("django-small")
     table["training"]["phases"] = [{}]
     share = ["training.epochs=0.1"] if arguments.quick else []
     settings = [f"data.options.folder={arguments.data}", *SETTINGS, *share]
-    prepared = runs.prepare(config.experiment(config.override(table, settings)))
+    prepared = runs.prepare(config.experiment(experiments.override(table, settings)))
     with tempfile.TemporaryDirectory() as folder:
         trainer = runs.start(prepared, Path(folder) / "run", Silent())
         wall, cpu = time.perf_counter(), time.process_time()

@@ -15,7 +15,7 @@ import time
 import torch
 
 from measure import machine, print_table
-from voi import config, runs
+from voi import config, experiments, runs
 from voi.batch import Batch, collate
 from voi.config import Phase
 from voi.runs import Prepared
@@ -75,9 +75,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few updates")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    table = config.load_table(arguments.preset)
+    table = experiments.load_table(arguments.preset)
     settings = [f'data.options.folder="{arguments.data}"']
-    prepared = runs.prepare(config.experiment(config.override(table, settings)))
+    prepared = runs.prepare(config.experiment(experiments.override(table, settings)))
     phase = prepared.experiment.training.phases[0]
     loader = loader_speed(prepared, phase, 3 if arguments.quick else 9)
     trainer = trainer_speed(prepared, phase, 10 if arguments.quick else 60)

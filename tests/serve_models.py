@@ -10,7 +10,7 @@ import torch
 
 from small_models import roughen
 from small_runs import TINY, tiny_experiment
-from voi import config, runs
+from voi import config, experiments, runs
 from voi.checkpoint import Checkpoint
 from voi.model import Model
 from voi.serve import Playground, open_server
@@ -34,7 +34,7 @@ def chain_model(*settings: str) -> Model:
 
 
 def scenes_model() -> Model:
-    table = config.override(config.load_table("scenes"), SCENES)
+    table = experiments.override(experiments.load_table("scenes"), SCENES)
     return random_model(config.experiment(table))
 
 
@@ -43,7 +43,7 @@ def file_model(folder, text: str) -> Model:
     path = folder / "pairs.tsv"
     path.write_text(text)
     options = f'data.options={{train="{path}", valid="{path}"}}'
-    table = config.override(config.load_table("files"), [*TINY[1:], options])
+    table = experiments.override(experiments.load_table("files"), [*TINY[1:], options])
     return random_model(config.experiment(table))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from voi import config, runs
+from voi import config, experiments, runs
 from voi.training import Progress, Trainer
 
 TINY = [
@@ -42,7 +42,7 @@ class Quiet:
 
 
 def tiny_experiment(*settings: str, task: str = "chain") -> config.Experiment:
-    return config.experiment(config.override(config.load_table(task), [*TINY, *settings]))
+    return config.experiment(experiments.override(experiments.load_table(task), [*TINY, *settings]))
 
 
 def tiny_trainer(run: Path, *settings: str, watcher: Quiet | None = None) -> Trainer:

@@ -27,6 +27,7 @@ LAYERS = {
     "tables": 1,
     "tensor_file": 2,
     "config": 2,
+    "experiments": 3,
     "metrics": 2,
     "analysis": 2,
     "pos": 2,

@@ -11,7 +11,7 @@ import voi.cli.regions
 import voi.cli.show
 from shared_data import shared_data
 from small_runs import TINY, Quiet
-from voi import config, load, runs
+from voi import config, experiments, load, runs
 from voi.cli.app import app
 from voi.data import Regions
 from voi.errors import DataError, VoiError
@@ -31,9 +31,9 @@ def command(*arguments):
 def trained(run, task, *settings):
     """Train a tiny model for a few steps and return its losses."""
     small = [setting for setting in TINY if setting.startswith(("decoder", "order", "training"))]
-    table = config.load_table(task)
+    table = experiments.load_table(task)
     table["training"].pop("phases", None)
-    table = config.override(table, [*small, *STEPS, *settings])
+    table = experiments.override(table, [*small, *STEPS, *settings])
     watcher = Quiet()
     assert runs.start(runs.prepare(config.experiment(table)), run, watcher).run()
     return [values["loss"] for values in watcher.logged if "loss" in values]
@@ -123,13 +123,13 @@ def test_photographs_from_pixels_to_a_picture(photographs, tmp_path):
 
 @pytest.mark.parametrize("name", ["coco", "coco-small", "scenes"])
 def test_presets_can_be_read(name):
-    experiment = config.experiment(config.load_table(name))
+    experiment = config.experiment(experiments.load_table(name))
     assert experiment.data.task == ("scenes" if name == "scenes" else "captions")
 
 
 @pytest.mark.parametrize("name", ["coco", "coco-baseline", "coco-small"])
 def test_no_preset_chooses_checkpoints_on_what_it_reports(name):
-    options = config.experiment(config.load_table(name)).data.options
+    options = config.experiment(experiments.load_table(name)).data.options
     assert not options.get("valid") or options["valid"] != options.get("test")
 
 
@@ -137,7 +137,7 @@ def test_the_documents_say_what_the_preset_has():
     """The authors' program: beam 2, up to 100 regions."""
     from test_docs import ROOT
 
-    experiment = config.experiment(config.load_table("coco"))
+    experiment = config.experiment(experiments.load_table("coco"))
     assert (experiment.search.beam, experiment.data.max_source_length) == (2, 100)
     pages = {name: (ROOT / "docs" / name).read_text() for name in ("captions.md", "tasks.md")}
     commands = [x for x in pages["captions.md"].splitlines() if "data/coco/images --" in x]
@@ -149,7 +149,7 @@ def test_the_documents_say_what_the_preset_has():
 
 def test_the_settings_of_the_paper():
     """Appendix C: batch, K, betas, rates, epochs and entropy of MS-COCO."""
-    training = config.experiment(config.load_table("coco")).training
+    training = config.experiment(experiments.load_table("coco")).training
     assert training.decoder_betas == training.order_betas == (0.99, 0.999)
     phases = training.phases
     assert {(p.batch_size, p.num_orders) for p in phases} == {(32, 4)}

@@ -1,21 +1,12 @@
-"""Experiments: tables, overrides, and errors that say what to do, in one line."""
+"""Experiments from tables, and errors that say what to do, in one line."""
 
 import json
 
 import pytest
 
 from voi import config
-from voi.config import (
-    ConfigError,
-    DecoderConfig,
-    Experiment,
-    OrderConfig,
-    experiment,
-    load_table,
-    override,
-    presets,
-    with_pretraining,
-)
+from voi.config import ConfigError, DecoderConfig, OrderConfig, experiment
+from voi.experiments import override
 from voi.tables import from_table, parse_value, to_table
 
 SMALL = {"training": {"steps": 10}}
@@ -75,41 +66,11 @@ def test_one_field_is_set(setting, path, value):
     assert type(found) is type(value)
 
 
-def test_overrides_leave_the_table_alone_and_the_last_one_wins():
-    table = two_phases()
-    found = with_settings("training.num_orders=8", "training.num_orders=16", table=table)
-    assert [phase.num_orders for phase in found.training.phases] == [16, 16]
-    assert table == two_phases()
-
-
 def test_phases_take_the_fields_of_training_as_defaults():
     phases = experiment(two_phases(num_orders=6, batch_size=3)).training.phases
     assert [phase.num_orders for phase in phases] == [2, 6]
     assert [phase.batch_size for phase in phases] == [3, 3]
     assert [phase.name for phase in phases] == ["first", "second"]
-
-
-def test_a_setting_of_training_holds_in_all_phases():
-    phases = with_settings("training.num_orders=8", table=two_phases()).training.phases
-    assert [phase.num_orders for phase in phases] == [8, 8]
-
-
-def test_a_setting_of_one_phase():
-    phases = with_settings("training.phases.1.num_orders=8", table=two_phases()).training.phases
-    assert [phase.num_orders for phase in phases] == [2, 8]
-
-
-def test_a_setting_of_the_only_phase_of_a_table_without_phases():
-    found = with_settings("training.phases.0.num_orders=8")
-    assert [(phase.num_orders, phase.steps) for phase in found.training.phases] == [(8, 10)]
-
-
-@pytest.mark.parametrize(
-    ("setting", "steps", "epochs"), [("steps=7", 7, 0), ("epochs=1.5", 0, 1.5)]
-)
-def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
-    phases = with_settings(f"training.{setting}", table=two_phases()).training.phases
-    assert [(phase.steps, phase.epochs) for phase in phases] == [(steps, epochs)] * 2
 
 
 @pytest.mark.parametrize(
@@ -250,36 +211,6 @@ def test_unknown_keys_of_any_dataclass():
         from_table(config.TrainingConfig, {})
 
 
-@pytest.mark.parametrize("name", presets())
-def test_presets_load(name):
-    found = experiment(load_table(name))
-    assert isinstance(found, Experiment)
-    assert experiment(to_table(found)) == found
-
-
-def test_presets_say_what_they_are():
-    assert (
-        presets()["files"] == "Your own pairs of text: voi train --data train.tsv --valid dev.tsv"
-    )
-    assert all(about.endswith((".", "tsv")) for about in presets().values())
-
-
-def test_experiment_files(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text("[training]\nsteps = 4\n", encoding="utf-8")
-    assert experiment(load_table(str(path))).training.phases[0].steps == 4
-    path.write_text("[training\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match="not valid TOML"):
-        load_table(str(path))
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match="not valid TOML"):
-        load_table(str(path))
-    with pytest.raises(ConfigError, match="no experiment file"):
-        load_table(str(tmp_path / "other.toml"))
-    with pytest.raises(ConfigError, match='unknown task "chian": did you mean "chain"'):
-        load_table("chian")
-
-
 @pytest.mark.parametrize("text", ["", "a b", "a-b_c/d.e", "l2r"])
 def test_plain_words_need_no_quotes(text):
     assert parse_value(text) == text
@@ -290,48 +221,9 @@ def test_values_are_frozen():
         experiment(SMALL).decoder.width = 3
 
 
-def test_a_table_may_extend_another(tmp_path):
-    base = tmp_path / "base.toml"
-    base.write_text("[decoder]\nwidth = 16\nheads = 2\n[training]\nsteps = 5\n")
-    more = tmp_path / "more.toml"
-    more.write_text(f'extends = "{base}"\n[decoder]\nwidth = 32\n')
-    table = load_table(str(more))
-    assert table == {"decoder": {"width": 32, "heads": 2}, "training": {"steps": 5}}
-    more.write_text(f'extends = "{more}"\n')
-    with pytest.raises(ConfigError, match="extends must name another"):
-        load_table(str(more))
-
-
-def test_tables_that_extend_each_other_in_a_ring(tmp_path):
-    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
-    one.write_text(f'extends = "{two}"\n')
-    two.write_text(f'extends = "{one}"\n')
-    with pytest.raises(ConfigError, match=r"two\.toml: extends must name another .*one\.toml"):
-        load_table(str(one))
-
-
 def test_widths_may_differ_where_nothing_is_shared():
     made = with_settings("training.share=true", "order.width=128", "order.kind=l2r")
     assert made.order.width == 128
-
-
-@pytest.mark.parametrize("name", ["django", "coco", "gigaword", "wmt16-ro-en"])
-def test_baselines_have_the_data_and_decoder_of_their_preset(name):
-    plain = experiment(load_table(name))
-    baseline = experiment(load_table(f"{name}-baseline"))
-    assert (baseline.data, baseline.decoder) == (plain.data, plain.decoder)
-    (phase,) = baseline.training.phases
-    assert (baseline.order.kind, phase.decoder_rate, phase.warmup) == ("l2r", 1e-4, 8000)
-
-
-def test_searched_orders_are_pretrained_in_half_of_the_only_phase():
-    table = {"order": {"kind": "sao"}, "training": {"steps": 101, "num_orders": 1}}
-    first, second = experiment(with_pretraining(table, "l2r")).training.phases
-    assert (first.order, first.steps, first.name) == ("l2r", 50, "pretraining")
-    assert (second.order, second.steps) == ("", 51)
-    table["training"] = {"num_orders": 1, "phases": [{"steps": 3}, {"epochs": 2}]}
-    first, second = experiment(with_pretraining(table, "l2r")).training.phases
-    assert (first.order, first.steps, second.order, second.epochs) == ("l2r", 3, "", 2)
 
 
 def test_a_fresh_decoder_has_no_encoder_to_share():

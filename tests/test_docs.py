@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from small_runs import call
-from voi import config
+from voi import config, experiments
 from voi.data import Example
 from voi.data.files import FileTask
 from voi.data.tasks import make_task
@@ -202,7 +202,7 @@ def test_every_feature_of_the_authors_program_has_a_row():
     assert set(re.findall(r"`voi (\w+)", text)) <= modules
     (presets,) = [row for number, row in rows if number == "19"]
     for name in re.findall(r"`([\w-]+)`", presets):
-        assert name.startswith("-") or config.load_table(name)
+        assert name.startswith("-") or experiments.load_table(name)
 
 
 def test_the_command_of_iwslt_can_be_run(monkeypatch, capsys, tmp_path):

@@ -10,7 +10,7 @@ from chance import assert_frequencies
 from enumeration import all_orders
 from small_models import text_batch, tiny_decoder
 from small_runs import TINY, Quiet, tiny_trainer
-from voi import config, runs
+from voi import config, experiments, runs
 from voi.config import OrderConfig
 from voi.orders import make_orders
 
@@ -62,6 +62,6 @@ def test_a_law_trains(tmp_path):
 def test_a_task_trains(tmp_path):
     small = [setting for setting in TINY if not setting.startswith("data.")]
     changes = [*small, "data.options={letters=3, train=64}"]
-    table = config.override(config.load_table(str(FOLDER / "reversal.toml")), changes)
+    table = experiments.override(experiments.load_table(str(FOLDER / "reversal.toml")), changes)
     prepared = runs.prepare(config.experiment(table))
     assert runs.start(prepared, tmp_path / "run", Quiet()).run()

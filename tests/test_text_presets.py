@@ -10,7 +10,7 @@ import pytest
 
 from shared_data import shared_data
 from small_runs import TINY, Quiet, call
-from voi import config, runs
+from voi import config, experiments, runs
 from voi.batch import make_batches
 from voi.data.files import FileTask
 from voi.data.prepare import prepare
@@ -36,7 +36,7 @@ def _elsewhere(tmp_path, monkeypatch):
 
 
 def phases(name):
-    return config.experiment(config.load_table(name)).training.phases
+    return config.experiment(experiments.load_table(name)).training.phases
 
 
 def values(name, field):
@@ -44,7 +44,7 @@ def values(name, field):
 
 
 def test_django_is_trained_as_in_the_paper():
-    experiment = config.experiment(config.load_table("django"))
+    experiment = config.experiment(experiments.load_table("django"))
     assert values("django", "epochs") == [50, 200, 50]
     assert values("django", "batch_size") == [32, 32, 64]
     assert values("django", "num_orders") == [4, 4, 1]
@@ -59,7 +59,7 @@ def test_django_is_trained_as_in_the_paper():
 
 
 def test_gigaword_is_trained_as_in_the_paper():
-    experiment = config.experiment(config.load_table("gigaword"))
+    experiment = config.experiment(experiments.load_table("gigaword"))
     assert values("gigaword", "epochs") == [3, 8, 5]
     assert values("gigaword", "batch_size") == [50, 50, 128]
     assert values("gigaword", "num_orders") == [4, 4, 1]
@@ -72,7 +72,7 @@ def test_gigaword_is_trained_as_in_the_paper():
 
 @pytest.mark.parametrize("name", ["wmt16-ro-en", "wmt16-ro-en-distilled"])
 def test_wmt16_is_trained_as_in_the_paper(name):
-    experiment = config.experiment(config.load_table(name))
+    experiment = config.experiment(experiments.load_table(name))
     assert values(name, "epochs") == [20, 40, 30, 20]
     assert values(name, "batch_size") == [54, 54, 54, 128]
     assert values(name, "num_orders") == [3, 3, 3, 1]
@@ -99,7 +99,8 @@ def check_common(experiment):
 
 @pytest.mark.parametrize("name", ["wmt16-ro-en-distilled", "wmt16-ro-en-distilled-small"])
 def test_distilled_presets_differ_in_their_training_pairs_alone(name):
-    distilled, plain = config.load_table(name), config.load_table(name.replace("-distilled", ""))
+    distilled = experiments.load_table(name)
+    plain = experiments.load_table(name.replace("-distilled", ""))
     options = distilled["data"].pop("options"), plain["data"].pop("options")
     assert distilled == plain
     assert options[0]["valid"] == options[1]["folder"] + "/valid"
@@ -171,7 +172,7 @@ def test_pylines_trains(monkeypatch, capsys, tmp_path):
 def test_all_of_django_for_200_steps(tmp_path):
     prepare("django", shared_data("django"), Path("data/django"))
     settings = ["training.phases=[{steps=200, share=true}]", "training.validate_every=200"]
-    table = config.override(config.load_table("django-small"), settings)
+    table = experiments.override(experiments.load_table("django-small"), settings)
     watcher = Quiet()
     prepared = runs.prepare(config.experiment(table))
     assert runs.start(prepared, tmp_path / "run", watcher).run()
@@ -235,7 +236,7 @@ def test_text_to_ids_and_back(name, tmp_path):
     task, parts = SUBSTITUTES.get(name, ("django", ("django",)))
     prepare(task, head(shared_data(*parts), tmp_path / "raw"), tmp_path / "out")
     examples = FileTask(folder=str(tmp_path / "out")).split("train")
-    tokens = config.load_table(f"{task}-small")["data"]["tokens"]
+    tokens = experiments.load_table(f"{task}-small")["data"]["tokens"]
     codec = build_codec(tokens, examples)
     for example in examples:
         ids = codec.encode_target(example.target, example.source)

@@ -1,16 +1,20 @@
 """What training is told about a split."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 import torch
 
 from small_runs import tiny_experiment
 from voi import runs
-from voi.analysis import normalized_levenshtein
+from voi.analysis import nearest, normalized_levenshtein
 from voi.checkpoint import Checkpoint
 from voi.model import Model
 from voi.search import Found
+from voi.tokens.ragged import Ragged
 from voi.tokens.vocabulary import UNK
-from voi.validation import _is_right, validate
+from voi.validation import validate
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +26,9 @@ def _validated(prepared, networks, batch_size=64):
     torch.manual_seed(0)
     return validate(
         networks,
-        prepared.valid,
+        prepared.judge("valid"),
         num_orders=2,
         max_length=3,
-        known_orders=prepared.known_orders("valid", prepared.valid),
         batch_size=batch_size,
     )
 
@@ -64,8 +67,44 @@ def test_batches_do_not_matter(prepared):
     assert whole.elbo.num_tokens == parts.elbo.num_tokens
 
 
-def test_a_target_with_an_unknown_word_is_never_right():
-    a, b = 5, 6
-    for target, is_right in (([a, b], True), ([a, UNK], False), ([b, a], False)):
-        written = Found(tuple(target if UNK in target else [a, b]), (0, 1), (), (), 0.0)
-        assert _is_right(written, target) == is_right
+@pytest.mark.parametrize("has_unknown", [False, True])
+def test_a_target_with_an_unknown_word_is_never_right(prepared, has_unknown):
+    judge = prepared.judge("valid")
+    targets = [row.tolist() for row in judge.corpus.targets]
+    targets[0][1] = UNK if has_unknown else targets[0][1]
+    ids = Ragged.of(targets)
+    judge = dataclasses.replace(judge, corpus=dataclasses.replace(judge.corpus, targets=ids))
+    assert judge.is_right(_written(targets[0]), 0) is not has_unknown
+    assert not judge.is_right(_written(targets[0][1:]), 0)
+
+
+def _written(target):
+    """Return what search finds when it writes ids from left to right."""
+    return Found(tuple(target), tuple(range(len(target))), (), (), 0.0)
+
+
+@pytest.fixture(scope="module")
+def sudoku():
+    options = "data.options={blanks=6, openings=3, train=32, valid=8, test=8}"
+    return runs.prepare(tiny_experiment(options, task="sudoku4"))
+
+
+def test_the_distance_of_a_sudoku_is_the_one_to_all_valid_orders(sudoku):
+    networks, task = sudoku.networks(), sudoku.task
+    found = _validated(sudoku, networks)
+    model = Model(Checkpoint(sudoku.experiment, sudoku.codec, networks, 0))
+    examples = task.split("valid")[: len(sudoku.valid)]
+    orders = [model.infer_order(e.source, e.target) for e in examples]
+    exact = [task.order_distance(e, order) for e, order in zip(examples, orders, strict=True)]
+    assert found.distance == pytest.approx(np.mean(exact))
+    known = map(task.known_orders, examples)
+    listed = [nearest(order, few) for order, few in zip(orders, known, strict=True)]
+    assert np.mean(listed) > np.mean(exact)  # so that the test tells them apart
+
+
+def test_what_a_task_accepts_is_right(sudoku):
+    judge = sudoku.judge("valid")
+    target = judge.corpus.targets[0].tolist()
+    assert judge.is_right(_written(target), 0)
+    assert judge.is_right(_written(target[::-1]), 0)
+    assert not judge.is_right(_written(target[1:]), 0)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
 from voi.tokens.vocabulary import NO_TARGET_WORDS
 from voi.training import Scored, Trainer, Watcher
 from voi.training.epochs import num_updates
-from voi.validation import KnownOrders, Validation, known_distances, validate
+from voi.validation import Judge, Validation, validate
 from voi.world import World
 
 SAMPLES = 3  # targets that validation shows
@@ -70,14 +70,10 @@ class Prepared:
         training = self.experiment.training
         return tuple(num_updates(self.train, phase, training.seed) for phase in training.phases)
 
-    def known_orders(self, split: str, corpus: Corpus) -> KnownOrders:
-        """Return the function from a row of a split's corpus to the known best orders."""
-        examples = self.task.split(split)
-
-        def known(row: int) -> Sequence[Sequence[int]]:
-            return self.task.known_orders(examples[int(corpus.origin[row])])
-
-        return known
+    def judge(self, split: Literal["train", "valid"]) -> Judge:
+        """Return what the task says of a split's corpus."""
+        corpus = self.train if split == "train" else self.valid
+        return Judge(self.task, self.codec, self.task.split(split), corpus)
 
 
 def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
@@ -219,23 +215,21 @@ def _last(run: Path) -> Path:
 def _trainer(
     prepared: Prepared, networks: Networks, run: Path, watcher: Watcher, world: World
 ) -> Trainer:
-    known = prepared.known_orders("train", prepared.train)
-    valid_known = prepared.known_orders("valid", prepared.valid)
+    judge, valid_judge = prepared.judge("train"), prepared.judge("valid")
     config = prepared.experiment
 
     def validated(networks: Networks) -> dict[str, Any]:
         found = validate(
             networks,
-            prepared.valid,
+            valid_judge,
             num_orders=max(phase.num_orders for phase in config.training.phases),
             max_length=config.search.max_length,
-            known_orders=valid_known,
             device=config.training.device,
         )
         return {**found.values, "samples": list(_samples(prepared, found))}
 
     def distance(scored: Scored) -> float | None:
-        values = list(known_distances(scored.q.mode, scored.batch, known))
+        values = list(judge.distances(scored.q.mode, scored.batch))
         return float(np.mean(values)) if values else None
 
     return Trainer(

@@ -1,6 +1,6 @@
 """Networks and a split -> how well targets are modelled, written, and in which order."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,15 +8,52 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from voi.analysis import nearest, normalized_levenshtein
 from voi.batch import Batch, collate, make_batches
+from voi.data import Example, Task
+from voi.data.tasks import accepts_more, is_right, order_distance
 from voi.networks import Networks
 from voi.objective import Elbo, elbo
 from voi.search import Found, ids_in_reading_order, search
-from voi.tokens import Corpus
+from voi.tokens import Codec, Corpus
 from voi.tokens.vocabulary import UNK
 
-KnownOrders = Callable[[int], Sequence[Sequence[int]]]  # row of the corpus -> equally good orders
+
+@dataclass(frozen=True)
+class Judge:
+    """What a task says of a corpus: which orders are best, and which targets are right."""
+
+    task: Task
+    codec: Codec
+    examples: Sequence[Example]  # that the corpus was made of
+    corpus: Corpus
+
+    def distances(self, orders: Int[Tensor, "batch n"], batch: Batch) -> Iterator[float]:
+        """Yield the NLD of each order to the nearest best one, where one is known."""
+        assert batch.rows is not None
+        for order, length, row in zip(orders, batch.lengths, batch.rows, strict=True):
+            written = order[: int(length)].tolist()
+            value = order_distance(self.task, self._example(int(row)), written)
+            if value is not None:
+                yield value
+
+    def is_right(self, written: Found, row: int) -> bool:
+        """Return whether a target was written exactly, or as the task accepts it."""
+        ids = ids_in_reading_order(written)
+        if _is_same(ids, self.corpus.targets[row].tolist()):
+            return True
+        if not accepts_more(self.task):
+            return False
+        example = self._example(row)
+        text = self.codec.text(self.codec.decode(ids, example.source))
+        return is_right(self.task, example, text)
+
+    def _example(self, row: int) -> Example:
+        return self.examples[int(self.corpus.origin[row])]
+
+
+def _is_same(written: list[int], target: list[int]) -> bool:
+    """Return whether a target was written exactly; an unknown word may be any word."""
+    return UNK not in target and written == target
 
 
 @dataclass(frozen=True)
@@ -24,8 +61,8 @@ class Validation:
     """What a split says of two networks."""
 
     elbo: Elbo
-    accuracy: float  # share of targets written exactly, greedily
-    distance: float | None  # mean NLD of the likeliest orders to the nearest known best one
+    accuracy: float  # share of targets written right, greedily
+    distance: float | None  # mean NLD of the likeliest orders to the nearest best one
     written: Mapping[int, Found]  # by row of the corpus
 
     @property
@@ -39,16 +76,16 @@ class Validation:
 @torch.no_grad()
 def validate(
     networks: Networks,
-    corpus: Corpus,
+    judge: Judge,
     *,
     num_orders: int,
     max_length: int,
-    known_orders: KnownOrders,
     device: str = "cpu",
     batch_size: int = 64,
 ) -> Validation:
-    """Return ELBO, greedy accuracy and order distance over a whole corpus."""
+    """Return ELBO, greedy accuracy and order distance over the whole corpus of a judge."""
     networks.eval()
+    corpus = judge.corpus
     parts, distances = [], []
     written: dict[int, Found] = {}
     for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, batch_size):
@@ -60,24 +97,7 @@ def validate(
         parts.append(elbo(q, orders, terms, batch.lengths))
         found = search(networks.decoder, source, max_length=max_length)
         written |= {int(row): best for (best, *_), row in zip(found, rows, strict=True)}
-        distances += list(known_distances(q.mode, batch, known_orders))
+        distances += list(judge.distances(q.mode, batch))
     mean_distance = float(np.mean(distances)) if distances else None
-    num_right = sum(_is_right(best, corpus.targets[row].tolist()) for row, best in written.items())
-    accuracy = num_right / len(corpus)
+    accuracy = sum(judge.is_right(best, row) for row, best in written.items()) / len(corpus)
     return Validation(sum(parts[1:], parts[0]), accuracy, mean_distance, written)
-
-
-def _is_right(written: Found, target: list[int]) -> bool:
-    """Return whether a target was written exactly; an unknown word may be any word."""
-    return UNK not in target and ids_in_reading_order(written) == target
-
-
-def known_distances(
-    orders: Int[Tensor, "batch n"], batch: Batch, known_orders: KnownOrders
-) -> Iterator[float]:
-    """Yield the NLD of each order to the nearest known best one, where one is known."""
-    assert batch.rows is not None
-    for order, length, row in zip(orders, batch.lengths, batch.rows, strict=True):
-        known = known_orders(int(row))
-        if known:
-            yield float(nearest(order[: int(length)], known, normalized_levenshtein))

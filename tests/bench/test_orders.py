@@ -10,13 +10,14 @@ from small_runs import TINY, call, tiny_trainer
 from voi import runs
 from voi.batch import collate
 from voi.bench import order_cell, order_tables
-from voi.bench.known import KnownOrder, is_right, order_distance
+from voi.bench.known import KnownOrder
 from voi.bench.order_cell import TestSize
 from voi.bench.orders import METHODS, TASKS, OrderSize, experiment, run
 from voi.bench.stopwatch import Stopwatch
-from voi.config import presets
 from voi.data.chain import Chain
 from voi.data.sudoku4 import Sudoku4
+from voi.data.tasks import is_right, order_distance
+from voi.experiments import presets
 from voi.training import Progress
 
 SETTINGS = tuple(x for x in TINY if "options" not in x and "steps=" not in x and "every" not in x)

@@ -110,8 +110,11 @@ def test_a_users_order_is_found_in_the_working_folder(monkeypatch, tmp_path):
     text = "import torch\ndef backwards(batch):\n    n = batch.target.shape[1]\n"
     text += "    return torch.arange(n).flip(0).expand(len(batch), n)\n"
     (tmp_path / "my_orders.py").write_text(text)
-    settings = settings_of("training.steps=2", "training.num_orders=1")
+    settings = settings_of("training.steps=2")
     assert call(monkeypatch, "train", "--order", "my_orders:backwards", *settings) == 0
+    run = tmp_path / "runs" / "chain-my_orders.backwards"
+    stored = json.loads((run / "experiment.json").read_text())
+    assert stored["training"]["phases"][0]["num_orders"] == 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from voi import config
+from voi import config, experiments
 from voi.bench import django_cell
 from voi.bench.cells import Result, matching, measured
 from voi.data.tasks import make_task
@@ -15,29 +15,29 @@ from voi.evaluation import Settings
 from voi.tables import to_table
 
 BASELINE = "l2r"  # what the others are compared with
-METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
-    BASELINE: ("order.kind=l2r",),
-    "voi-gumbel-matching": ("order.kind=voi", "order.law=gumbel-matching"),
-    "voi-matrix-plackett-luce": ("order.kind=voi", "order.law=matrix-plackett-luce"),
-    "voi-early-late": ("order.kind=voi", "order.law=early-late"),
-    "r2l": ("order.kind=r2l",),
-    "common": ("order.kind=common",),
-    "rare": ("order.kind=rare",),
-    "random": ("order.kind=random",),
-    "sao": ("order.kind=sao", "order.weighting=uniform"),  # so that the K orders differ
+METHODS: Mapping[str, Sequence[str]] = {  # the order, and settings of the experiment
+    BASELINE: ("l2r",),
+    "voi-gumbel-matching": ("voi", "order.law=gumbel-matching"),
+    "voi-matrix-plackett-luce": ("voi", "order.law=matrix-plackett-luce"),
+    "voi-early-late": ("voi", "order.law=early-late"),
+    "r2l": ("r2l",),
+    "common": ("common",),
+    "rare": ("rare",),
+    "random": ("random",),
+    "sao": ("sao", "order.weighting=uniform"),  # so that the K orders differ
     "voi-token-dropout": (  # words alone do not say the order
-        "order.kind=voi",
+        "voi",
         "order.law=gumbel-matching",
         "order.token_dropout=0.3",
     ),
     "voi-high-entropy": (  # orders stay free until the decoder can write in any of them
-        "order.kind=voi",
+        "voi",
         "order.law=gumbel-matching",
         "training.phases.0.entropy_weight=4.0",
         "training.phases.1.entropy_weight=4.0",
     ),
     "voi-fresh-decoder": (  # orders are learned in the first phase, then written by a new decoder
-        "order.kind=voi",
+        "voi",
         "order.law=gumbel-matching",
         "training.phases.0.entropy_hold=0.25",
         "training.phases.0.entropy_final=0.05",
@@ -121,7 +121,7 @@ def run_folder(folder: Path, method: str, seed: int) -> Path:
 
 def experiment(data: Path, method: str, seed: int, size: DjangoSize) -> config.Experiment:
     """Return the experiment of a cell: the preset, the order, and the phases all orders have."""
-    table = config.load_table("django-small")
+    table = experiments.load_table("django-small")
     table["data"]["options"]["folder"] = str(data)
     table["training"]["phases"] = phases(size.epochs)
     changes = [
@@ -130,9 +130,9 @@ def experiment(data: Path, method: str, seed: int, size: DjangoSize) -> config.E
         f"training.checkpoint_every={size.validate_every}",
         f"training.valid_examples={size.valid_examples}",
     ]
-    table = config.override(table, [*changes, *METHODS[method], *size.settings])
-    if method == "sao":
-        table = config.with_pretraining(table, "l2r")
+    kind, *settings = METHODS[method]
+    settings = [*changes, *settings, *size.settings]
+    table = experiments.with_order(table, kind, settings, copies=True)
     return config.experiment(table)
 
 

@@ -1,11 +1,8 @@
 """The known best order of a task as something to train on: what a learned order can reach."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import nn
 
-from voi.analysis import nearest
 from voi.batch import Batch
 from voi.data import Example, Task
 from voi.decoder import SourceStates
@@ -40,20 +37,3 @@ class KnownOrder(nn.Module):
             texts = [" ".join(self.codec.decode(ids, None)) for ids in key]
             self._known[key] = list(self.task.known_orders(Example(texts[0], texts[1]))[0])
         return self._known[key]
-
-
-def order_distance(task: Task, example: Example, order: Sequence[int]) -> float:
-    """Return the normalised Levenshtein distance to the nearest order that is known to be best.
-
-    A task with too many of them to list has a method `order_distance` of its own.
-    """
-    own = getattr(task, "order_distance", None)
-    if own is not None:
-        return float(own(example, order))
-    return nearest(order, task.known_orders(example))
-
-
-def is_right(task: Task, example: Example, text: str) -> bool:
-    """Return whether a text is right: the target itself, unless the task accepts more."""
-    own = getattr(task, "is_right", None)
-    return text == example.target if own is None else bool(own(example, text))

@@ -12,10 +12,11 @@ import torch
 
 from voi import runs
 from voi.batch import Batch, collate, make_batches
-from voi.bench.known import KnownOrder, is_right, order_distance
+from voi.bench.known import KnownOrder
 from voi.bench.stopwatch import Stopwatch
 from voi.config import Experiment
 from voi.data import Example
+from voi.data.tasks import is_right, order_distance
 from voi.likelihood import likelihoods
 from voi.networks import Networks
 from voi.runs import Prepared
@@ -120,7 +121,8 @@ def _of_batch(
         orders = {"sampled": drawn[:, i, :n].tolist(), "mode": [q.mode[i, :n].tolist()]}
         orders["written"] = [order_of_slots(written.slots)] if len(written.slots) == n else []
         for name, each in orders.items():
-            values[name] += [order_distance(prepared.task, example, order) for order in each]
+            distances = (order_distance(prepared.task, example, order) for order in each)
+            values[name] += [x for x in distances if x is not None]
     return values
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from voi import config
+from voi import config, experiments
 from voi.bench import order_cell
 from voi.bench.cells import Result, matching, measured
 from voi.bench.order_cell import TestSize
@@ -43,16 +43,16 @@ TASKS: Mapping[str, Setting] = {
     "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 5000),
     "chain-13": Setting("chain", {"positions": 13}, 8000, anew=1500, learned=LONG_CHAIN),
 }
-METHODS: Mapping[str, Sequence[str]] = {  # settings of the experiment
-    "voi-gumbel-matching": ("order.kind=voi", "order.law=gumbel-matching"),
-    "l2r": ("order.kind=l2r", "training.num_orders=1"),
-    "known": ("order.kind=l2r", "training.num_orders=1"),  # replaced by the task's own order
-    "voi-plackett-luce": ("order.kind=voi", "order.law=plackett-luce"),
-    "voi-matrix-plackett-luce": ("order.kind=voi", "order.law=matrix-plackett-luce"),
-    "r2l": ("order.kind=r2l", "training.num_orders=1"),
-    "tree": ("order.kind=tree", "training.num_orders=1"),
-    "random": ("order.kind=random",),
-    "sao": ("order.kind=sao", "training.num_orders=1"),
+METHODS: Mapping[str, Sequence[str]] = {  # the order, and settings of the experiment
+    "voi-gumbel-matching": ("voi", "order.law=gumbel-matching"),
+    "l2r": ("l2r",),
+    "known": ("l2r",),  # replaced by the task's own order
+    "voi-plackett-luce": ("voi", "order.law=plackett-luce"),
+    "voi-matrix-plackett-luce": ("voi", "order.law=matrix-plackett-luce"),
+    "r2l": ("r2l",),
+    "tree": ("tree",),
+    "random": ("random",),
+    "sao": ("sao",),
 }
 QUICK_TASKS = "chain-6,addition-3,sorting"
 QUICK_METHODS = "voi-gumbel-matching,l2r,known"
@@ -118,11 +118,10 @@ def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Exp
         changes += setting.learned
         if setting.anew:
             changes.append(_phases(steps, max(1, round(steps * setting.anew / setting.steps))))
-    table = config.load_table(setting.preset)
-    table = config.override(table, [*changes, *METHODS[method], *size.settings])
-    if method == "sao":
-        table = config.with_pretraining(table, "l2r")
-    return config.experiment(table)
+    table = experiments.load_table(setting.preset)
+    kind, *settings = METHODS[method]
+    settings = [*changes, *settings, *size.settings]
+    return config.experiment(experiments.with_order(table, kind, settings))
 
 
 def _phases(steps: int, anew: int) -> str:

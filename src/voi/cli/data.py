@@ -17,7 +17,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from voi import config
+from voi import config, experiments
 from voi.cli.app import app
 from voi.cli.drawing import print_stacked
 from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
@@ -66,7 +66,8 @@ def check(
     Example: voi data check --data train.tsv --valid dev.tsv
     """
     changes = data_settings(data, source, target, valid, test) + (settings or [])
-    table = config.override(config.load_table(task or ("files" if changes else "chain")), changes)
+    table = experiments.load_table(task or ("files" if changes else "chain"))
+    table = experiments.override(table, changes)
     data_config = config.experiment(table).data
     report, advice = _report(data_config)
     if advice:

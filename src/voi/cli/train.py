@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from voi import config, runs
+from voi import config, experiments, runs
 from voi.allocator import keep_freed_memory
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence, visible
@@ -30,14 +30,13 @@ from voi.tables import to_table
 from voi.tokens import build_corpus
 from voi.training import Progress as TrainingProgress
 from voi.training import Trainer
-from voi.validation import validate
+from voi.validation import Judge, validate
 from voi.world import World
 
 SHOWN_EXAMPLES = 3
 _BAR, _WIDE = 24, 120  # columns of the bar, and of a terminal that has room for it
 _TIME_LEFT = "-:--:--"
 _LINE_EVERY = 15  # seconds
-DETERMINISTIC = ("l2r", "r2l", "common", "rare", "tree", "sao")  # all K orders would be alike
 
 
 @app.command()
@@ -107,7 +106,7 @@ def _say(text: str, console: Console) -> None:
 
 def _print_presets(console: Console) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
-    for name, about in config.presets().items():
+    for name, about in experiments.presets().items():
         table.add_row(name, escape(about))
     console.print(table)
 
@@ -165,16 +164,10 @@ def _print_data(prepared: Prepared, console: Console) -> None:
 
 
 def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:
-    table = config.load_table(task)
+    table = experiments.load_table(task)
     if order:
-        changes = [f"order.kind={order}"]
-        if order in DETERMINISTIC:
-            changes.append("training.num_orders=1")
-        table = config.override(table, changes)
-    table = config.override(table, settings)
-    if order == "sao":
-        table = config.with_pretraining(table, "l2r")
-    return config.experiment(table)
+        return config.experiment(experiments.with_order(table, order, settings))
+    return config.experiment(experiments.override(table, settings))
 
 
 def _run_name(task: str, prepared: Prepared) -> str:
@@ -304,10 +297,9 @@ def _print_learned(run: Path, console: Console) -> None:
     torch.manual_seed(experiment.training.seed)
     result = validate(
         model.networks,
-        corpus,
+        Judge(task, model.codec, examples, corpus),
         num_orders=4,
         max_length=experiment.search.max_length,
-        known_orders=lambda row: task.known_orders(examples[int(corpus.origin[row])]),
     )
     console.rule("learned")
     console.print(

@@ -108,10 +108,17 @@ def place_of(examples: Sequence[Example], index: int) -> str:
 class Task(Protocol):
     """Named splits of examples, and the orders known to be best for a target, if any are.
 
-    A task whose targets are not plain text says so once, as a class variable `target_kind`: it
-    decides which metrics the task gets, and whether its words have parts of speech. One that
-    accepts other targets than the given one has `is_right(example, text)`. One that reads files
-    names the fields that say where they are, as `paths`.
+    A task may have more members; they are looked up by name, in `voi.data.tasks` and by those who
+    print `notes`:
+
+    - `target_kind`, a class variable, if targets are not plain text: it decides which metrics the
+      task gets, and whether its words have parts of speech;
+    - `is_right(example, text)`, if it accepts other targets than the given one;
+    - `order_distance(example, order)`, if it has too many best orders to list: the distance to
+      the nearest of all, where else the nearest of `known_orders` counts;
+    - `split_names`, the splits it has, if some of the three are missing;
+    - `notes`, lines on how its splits came about, printed before training;
+    - `paths`, names of the fields that say where its files are.
     """
 
     def split(self, name: str) -> Sequence[Example]:

@@ -169,11 +169,13 @@ class Puzzle:
 
     def table(self) -> Bool[np.ndarray, "subsets n"]:
         """Return which cells are determined after each set of cells, sets as numbers in binary."""
-        n = len(self.blanks)
-        table = np.zeros((1 << n, n), dtype=bool)
-        for written in range(1 << n):
-            table[written, self.determined(written)] = True
-        return table
+        blanks, bits = list(self.blanks), 1 << np.array(self.grid)
+        n = len(blanks)
+        is_written = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
+        shown = np.tile(bits, (1 << n, 1))  # [subsets, 16]
+        shown[:, blanks] = np.where(is_written, bits[blanks], 0)
+        seen = np.bitwise_or.reduce(shown[:, PEERS[blanks]], axis=-1)  # [subsets, n]
+        return ~is_written & (np.bitwise_count(seen) == 3)
 
 
 def _values(text: str) -> dict[str, str]:
@@ -194,18 +196,19 @@ def nearest_valid(order: Sequence[int], table: Bool[np.ndarray, "subsets n"]) ->
     deleted (cost[S][j - 1] + 1).
     """
     n = table.shape[1]
-    steps = np.arange(n + 1)
-    differs = np.asarray(order) != np.arange(n)[:, None]  # [x, j]: step j writes another cell
+    cells, steps, subsets = np.arange(n), np.arange(n + 1), np.arange(1 << n)
+    differs = np.asarray(order) != cells[:, None]  # [x, j]: step j writes another cell
     cost = np.full((1 << n, n + 1), 2 * n)
     cost[0] = steps
-    for written in range(1, 1 << n):
-        best = cost[written]
-        for x in range(n):
-            before = written ^ (1 << x)
-            if written >> x & 1 and table[before, x]:
-                np.minimum(best, cost[before] + 1, out=best)
-                np.minimum(best[1:], cost[before, :-1] + differs[x], out=best[1:])
-        best[:] = np.minimum.accumulate(best - steps) + steps  # deletions
+    for size in range(1, n + 1):
+        sets = subsets[np.bitwise_count(subsets) == size, None]
+        before = sets ^ (1 << cells)  # [sets, n]
+        is_last = (sets >> cells & 1).astype(bool) & table[before, cells]
+        start = cost[before]  # [sets, n, n + 1]
+        found = start + 1
+        np.minimum(found[..., 1:], start[..., :-1] + differs, out=found[..., 1:])
+        best = np.where(is_last[..., None], found, 2 * n).min(axis=1)
+        cost[sets[:, 0]] = np.minimum.accumulate(best - steps, axis=1) + steps  # deletions
     return float(cost[-1, -1] / n)
 
 

@@ -1,14 +1,15 @@
-"""Tasks by name, as experiments ask for them."""
+"""Tasks by name, and what a task says of itself beside its splits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from voi.analysis import nearest
 from voi.data.addition import Addition
 from voi.data.captions import Captions
 from voi.data.chain import Chain
-from voi.data.example import TargetKind, Task
+from voi.data.example import Example, TargetKind, Task
 from voi.data.files import FileTask
 from voi.data.prepared import Django, Gigaword, Wmt16RoEn
 from voi.data.pylines import PyLines
@@ -39,6 +40,29 @@ TASKS: Mapping[str, type[Task]] = {
 def split_names(task: Task) -> tuple[str, ...]:
     """Return the names of the splits a task has; files may lack some."""
     return getattr(task, "split_names", ("train", "valid", "test"))
+
+
+def order_distance(task: Task, example: Example, order: Sequence[int]) -> float | None:
+    """Return the normalised Levenshtein distance to the nearest best order; None: none is known.
+
+    A task with too many of them to list has a method `order_distance` of its own.
+    """
+    own = getattr(task, "order_distance", None)
+    if own is not None:
+        return float(own(example, order))
+    known = task.known_orders(example)
+    return nearest(order, known) if known else None
+
+
+def accepts_more(task: Task) -> bool:
+    """Return whether a task says itself which texts are right, by a method `is_right`."""
+    return hasattr(task, "is_right")
+
+
+def is_right(task: Task, example: Example, text: str) -> bool:
+    """Return whether a text is right: the target itself, unless the task accepts more."""
+    own = getattr(task, "is_right", None)
+    return text == example.target if own is None else bool(own(example, text))
 
 
 def target_kind(name: str) -> TargetKind:

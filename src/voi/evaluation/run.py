@@ -8,7 +8,7 @@ from typing import Any
 
 from voi.config import SearchConfig
 from voi.data import Example, Task
-from voi.data.tasks import split_names
+from voi.data.tasks import accepts_more, is_right, split_names
 from voi.errors import ConfigError, DataError
 from voi.evaluation import identity
 from voi.evaluation.comparison import System
@@ -96,11 +96,12 @@ def with_accepted(outputs: Outputs, task: Task, examples: Sequence[Example]) -> 
 
     A task says it by a method `is_right(example, text)`; without one nothing changes.
     """
-    accepts = getattr(task, "is_right", None)
-    if accepts is None:
+    if not accepts_more(task):
         return outputs
     rows = zip(outputs.hypotheses, outputs.references, examples, strict=False)  # of a limit
-    accepted = ((*own, text) if accepts(example, text) else own for text, own, example in rows)
+    accepted = (
+        (*own, text) if is_right(task, example, text) else own for text, own, example in rows
+    )
     return replace(outputs, accepted=tuple(accepted))
 
 

@@ -1,0 +1,114 @@
+"""Tables of experiments: read from presets and TOML files, changed by settings and orders."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from voi.config import EXCLUSIVE, PHASE_FIELDS
+from voi.errors import ConfigError
+from voi.tables import assign, copied, merged, parse_value, unknown_name
+
+DRAWN = ("voi", "random")  # orders with a law to draw from; K draws of any other are alike
+
+
+def presets() -> dict[str, str]:
+    """Return the presets that come with the package: names, and the first line of each file."""
+    folder = resources.files("voi") / "presets"
+    files = (path.name for path in folder.iterdir())
+    names = sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    texts = {name: (folder / f"{name}.toml").read_text("utf-8") for name in names}
+    return {name: text.partition("\n")[0].lstrip("# ") for name, text in texts.items()}
+
+
+def load_table(name: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the table of a preset, or of a TOML file if `name` is a path to one.
+
+    A table with `extends` starts from another preset or file and says what differs.
+    """
+    path: Path | Traversable = Path(name)
+    if name.endswith(".toml"):
+        if not path.is_file():
+            raise ConfigError(f"no experiment file {path}: give a TOML file or a preset's name")
+    elif name in presets():
+        path = resources.files("voi") / "presets" / f"{name}.toml"
+    elif Path(name).exists():
+        raise ConfigError(f"{name} is no experiment: give pairs of your own as --data {name}")
+    else:
+        raise unknown_name("task", name, list(presets()))
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{name}: not valid TOML: {error}") from error
+    base = table.pop("extends", None)
+    if base is None:
+        return table
+    extended_by = (*extended_by, name)
+    if not isinstance(base, str) or base in extended_by:
+        raise ConfigError(
+            f"{name}: extends must name another preset or file, got {base!r}: leave it out, or "
+            f"name one that does not extend {name}"
+        )
+    return merged(load_table(base, extended_by), table)
+
+
+def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """Return the table with `key=value` settings applied.
+
+    A phase field set as `training.num_orders=8` holds in every phase, also in those that name
+    another value; `training.phases.0.num_orders=8` sets it in one.
+    """
+    result = copied(table)
+    for setting in settings:
+        key, separator, text = setting.partition("=")
+        if not separator or not key:
+            raise ConfigError(f"--set takes key=value, got {setting!r}")
+        path = key.strip().split(".")
+        value = parse_value(text.strip())
+        if path[0] == "training" and len(path) == 2 and path[1] in PHASE_FIELDS:
+            _drop_everywhere(result.setdefault("training", {}), path[1])
+        if path[:2] == ["training", "phases"] and len(path) > 2:  # the only phase may be left out
+            result.setdefault("training", {}).setdefault("phases", [{}])
+        assign(result, path, value, key)
+    return result
+
+
+def _drop_everywhere(training: dict[str, Any], name: str) -> None:
+    for table in [training, *training.get("phases", [])]:
+        table.pop(name, None)
+        table.pop(EXCLUSIVE.get(name, name), None)
+
+
+def with_order(
+    table: Mapping[str, Any], kind: str, settings: Iterable[str] = (), *, copies: bool = False
+) -> dict[str, Any]:
+    """Return the table with another order, with what that order needs, and with settings.
+
+    A fixed order has K = 1, unless a setting says more; with `copies` it has the K of the table,
+    for as many passes as a learned order. `sao` is pretrained left to right.
+    """
+    is_single = kind not in DRAWN and not copies
+    changes = [f"order.kind={kind}", *["training.num_orders=1"] * is_single]
+    result = override(table, [*changes, *settings])
+    return with_pretraining(result, "l2r") if kind == "sao" else result
+
+
+def with_pretraining(table: Mapping[str, Any], order: str) -> dict[str, Any]:
+    """Return the table with a fixed order in its first phase, or in half of its only one.
+
+    An order that is searched under the decoder needs a decoder that knows something.
+    """
+    result = copied(table)
+    training = result.setdefault("training", {})
+    phases = training.get("phases", [{}])
+    if len(phases) == 1:
+        only = phases[0]
+        name = "epochs" if only.get("epochs", training.get("epochs")) else "steps"
+        whole = only.get(name, training.get(name, 0))
+        half = whole / 2 if name == "epochs" else whole // 2
+        first, second = {**only, name: half, "name": "pretraining"}, {**only, name: whole - half}
+        phases = [first, second]
+    training["phases"] = [{**phases[0], "order": order}, *phases[1:]]
+    return result
