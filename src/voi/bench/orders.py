@@ -33,6 +33,7 @@ LONG_CHAIN = (
     "training.decay=constant",
 )
 TASKS: Mapping[str, Setting] = {
+    "chain-5": Setting("chain", {"positions": 5}, 2500),
     "chain-6": Setting("chain", {"positions": 6}, 3500),
     "addition-3": Setting("addition", {"digits": 3}, 8000),
     "stargraph-2": Setting("stargraph", {"degree": 2, "length": 5}, 4000),
