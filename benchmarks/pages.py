@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import chain
 from voi.atomic import write_text
 from voi.bench import django_tables, order_tables, recovery_tables
 from voi.bench.cells import Result, Rows, markdown, read_all, seeds
@@ -44,7 +43,6 @@ class Kind:
     tables: Callable[[Results], Mapping[str, Rows]]
     headline: Callable[[Results], Rows]
     draw: Callable[[Results, Path], Mapping[str, str]]  # into a folder: captions by file
-    read: Callable[[Path], Results] = lambda folder: read_all(folder / "cells")
     compared: Callable[[Results], Rows] | None = None  # the comparisons stored beside cells
 
 
@@ -55,15 +53,6 @@ def _kind(title: str, command: str, module: object) -> Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    "chain": Kind(
-        "The known order of `chain`",
-        "python benchmarks/chain.py --out runs/bench-chain",
-        chain.about,
-        lambda results: {"By seed": chain.rows(results)},
-        chain.rows,
-        chain.draw,
-        chain.stored,
-    ),
     "orders": _kind("OrderBench", "voi bench orders --out runs/orders", order_tables),
     "recovery": _kind(
         "Recovery of a taught order", "voi bench recovery --out runs/recovery", recovery_tables
@@ -172,7 +161,7 @@ def made(root: Path, plots: Path) -> dict[Path, str]:
     """Return all pages by path; plots are drawn into plots/NAME."""
     folder = root / "docs" / "results"
     names = sorted(path.name for path in folder.iterdir() if path.is_dir())
-    found = {name: kind_of(name).read(folder / name) for name in names}
+    found = {name: read_all(folder / name / "cells") for name in names}
     pages = {}
     for name, results in found.items():
         (plots / name).mkdir(parents=True, exist_ok=True)
@@ -190,17 +179,14 @@ def made(root: Path, plots: Path) -> dict[Path, str]:
 
 
 def take(root: Path, name: str, run: Path) -> None:
-    """Copy the cells of a run, or the results of benchmarks/chain.py, to where pages read them.
+    """Copy the cells of a run to where pages read them.
 
     What is there already stays beside them, unless it is the same cell.
     """
     kind, folder = kind_of(name), root / "docs" / "results" / name
-    if not kind.read(run):
+    if not read_all(run / "cells"):
         raise ConfigError(f"{run} has no cells: expected the folder that --out of a bench names")
     folder.mkdir(parents=True, exist_ok=True)
-    if kind is KINDS["chain"]:
-        write_text(folder / "results.json", _text(chain.joined(kind.read(folder), kind.read(run))))
-        return
     (folder / "cells").mkdir(exist_ok=True)
     for cell in sorted((run / "cells").glob("*.json")):
         text = cell.read_text(encoding="utf-8")

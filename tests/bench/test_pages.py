@@ -11,7 +11,7 @@ import pages
 from voi.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("chain", "orders", "recovery")
+NAMES = ("orders", "recovery")
 MACHINE = "2 cores (X), 1 threads, torch 2, load {}"
 
 
@@ -49,11 +49,6 @@ def recovery_run(folder: Path, cell: str, seed: int, value: float) -> None:
     path.write_text(json.dumps({**stored, "cpu_seconds": 7.0}))
 
 
-def chain_run(positions: int, order: str, seed: int, accuracy: float) -> dict:
-    setting = {"positions": positions, "order": order, "seed": seed, "steps": 2500}
-    return {**setting, "accuracy": accuracy, "distance": 0.25, "cpu_seconds": 100.0}
-
-
 def test_the_stored_pages_are_up_to_date(tmp_path):
     for path, text in pages.made(ROOT, tmp_path).items():
         assert path.read_text() == text, f"{path}: run python benchmarks/pages.py"
@@ -67,7 +62,7 @@ def test_stored_cells_name_no_path_of_a_machine():
 
 
 def test_without_cells_nothing_is_said_to_be_measured(root):
-    assert len(pages.write(root)) == 3 + 2
+    assert len(pages.write(root)) == 2 + 2
     assert "Not measured yet." in (root / "docs" / "results" / "orders" / "index.md").read_text()
     readme = (root / "README.md").read_text()
     assert "[OrderBench](docs/results/orders/index.md): not measured yet." in readme
@@ -103,7 +98,7 @@ def test_two_experiments_of_one_kind(root, tmp_path):
     assert "Not measured" in (root / "docs" / "results" / "recovery" / "index.md").read_text()
     listed = (root / "docs" / "results" / "index.md").read_text()
     assert "(recovery-coco/index.md) | 1 | 0 |" in listed
-    with pytest.raises(ConfigError, match="starts with one of chain, orders"):
+    with pytest.raises(ConfigError, match="starts with one of orders, recovery"):
         pages.take(root, "other", tmp_path / "run")
     with pytest.raises(ConfigError, match="has no cells"):
         pages.take(root, "recovery", tmp_path / "elsewhere")
@@ -123,17 +118,6 @@ def test_comparisons_are_shown_below_the_tables(root, tmp_path, monkeypatch):
     assert pages.KINDS["django"].compared is not None
 
 
-def test_chain_has_its_seeds_side_by_side(root, tmp_path):
-    runs = [chain_run(5, "voi", 0, 1.0), chain_run(5, "voi", 1, 0.5), chain_run(5, "l2r", 1, 0.25)]
-    for part in (runs[:1], [{**runs[1], "accuracy": 0.0}, runs[2]], runs[1:2]):
-        (tmp_path / "results.json").write_text(json.dumps(part))
-        pages.take(root, "chain", tmp_path)  # what is there stays, the same run is replaced
-    pages.write(root)
-    for path in (root / "README.md", root / "docs" / "results" / "chain" / "index.md"):
-        assert "| 5 | voi | 2500 | 1.000, 0.500 | 0.250, 0.250 | 100 |" in path.read_text()
-        assert "| 5 | l2r | 2500 | -, 0.250 | -, 0.250 | 100 |" in path.read_text()
-
-
 def test_what_is_written_by_hand_stays(root, tmp_path):
     pages.write(root)
     page = root / "docs" / "results" / "orders" / "index.md"
@@ -149,7 +133,7 @@ def test_what_is_written_by_hand_stays(root, tmp_path):
     assert "(`voi bench orders --seeds 1 --out runs/orders`, commit c0)" in readme
     assert readme.startswith("Before\n")
     assert readme.endswith("after\n")
-    assert readme.count("between") == 2
+    assert readme.count("between") == len(NAMES) - 1
 
 
 def test_a_page_out_of_date_is_noticed(root, tmp_path):
