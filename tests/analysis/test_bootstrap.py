@@ -9,7 +9,7 @@ from scipy import stats
 
 from chance import errors
 from voi.analysis import bootstrap
-from voi.analysis.bootstrap import bootstrap_difference, bootstrap_mean, bootstrap_ratio
+from voi.analysis.bootstrap import bootstrap_mean, bootstrap_ratio
 
 
 def rng(seed=0):
@@ -63,23 +63,6 @@ def test_ratio_resamples_examples_whole():
     )
 
 
-def test_pairs_are_drawn_together():
-    second = rng(1).normal(size=200)
-    found = bootstrap_difference(second + 0.5, second, rng=rng())
-    assert (found.mean, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
-    assert found.share_positive == 1.0
-    same = bootstrap_difference(second, second, rng=rng())
-    assert (same.mean, same.share_positive) == (0.0, 0.5)
-
-
-@pytest.mark.statistical
-def test_share_positive_counts_resamples():
-    # Of the four resamples of the differences (-1, 2): one is negative.
-    found = bootstrap_difference([0.0, 2.0], [1.0, 0.0], rng=rng(), num_resamples=4000)
-    assert found.share_positive == pytest.approx(0.75, abs=errors() * np.sqrt(0.75 * 0.25 / 4000))
-    assert (found.mean, found.low, found.high, found.num) == (0.5, -1.0, 2.0, 2)
-
-
 def test_chunks_change_nothing_in_law_or_shape(monkeypatch):
     values = rng(2).normal(size=64)
     whole = bootstrap_mean(values, rng=rng(), num_resamples=1000)
@@ -94,7 +77,7 @@ def test_chunks_change_nothing_in_law_or_shape(monkeypatch):
         (lambda: bootstrap_mean([float("nan")], rng=rng()), "must be finite"),
         (lambda: bootstrap_mean([1.0], rng=rng(), num_resamples=0), "num_resamples"),
         (lambda: bootstrap_mean([1.0], rng=rng(), confidence=95.0), "confidence"),
-        (lambda: bootstrap_difference([1.0], [1.0, 2.0], rng=rng()), "pair up, got 1 and 2"),
+        (lambda: bootstrap_ratio([1.0], [1.0, 2.0], rng=rng()), "pair up, got 1 and 2"),
         (lambda: bootstrap_ratio([1.0], [0.0], rng=rng()), "counts must be positive"),
     ],
 )

@@ -2,13 +2,7 @@
 
 from voi.analysis.agreement import Agreement, AgreementSummary, agreement, agreement_summaries
 from voi.analysis.between import Between, between_summaries
-from voi.analysis.bootstrap import (
-    Difference,
-    Interval,
-    bootstrap_difference,
-    bootstrap_mean,
-    bootstrap_ratio,
-)
+from voi.analysis.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from voi.analysis.contiguity import Contiguity, ContiguitySummary, contiguity, contiguity_summaries
 from voi.analysis.distances import (
     Padded,
@@ -56,7 +50,6 @@ __all__ = [
     "Comparison",
     "Contiguity",
     "ContiguitySummary",
-    "Difference",
     "FirstToken",
     "GroupIndex",
     "Interval",
@@ -66,7 +59,6 @@ __all__ = [
     "agreement",
     "agreement_summaries",
     "between_summaries",
-    "bootstrap_difference",
     "bootstrap_mean",
     "bootstrap_ratio",
     "common_order",

@@ -1,4 +1,4 @@
-"""How sure a mean is: percentile bootstrap, and the paired bootstrap of a difference."""
+"""How sure a mean is: percentile bootstrap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,17 +23,6 @@ class Interval:
     low: float
     high: float
     num: int  # resampled units: examples
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A paired difference of means, its bootstrap interval, and how often it is positive."""
-
-    mean: float
-    low: float
-    high: float
-    num: int  # pairs
-    share_positive: float  # of the resamples; a resample with difference 0 counts one half
 
 
 def bootstrap_mean(
@@ -78,27 +67,6 @@ def bootstrap_ratio(
     resampled = _resampled_means(np.stack([total, count]), rng, num_resamples)  # [2, resamples]
     low, high = _percentiles(resampled[0] / resampled[1], confidence)
     return Interval(float(total.sum() / count.sum()), low, high, len(total))
-
-
-def bootstrap_difference(
-    first: Values,
-    second: Values,
-    *,
-    rng: np.random.Generator,
-    num_resamples: int = 1000,
-    confidence: float = 0.95,
-) -> Difference:
-    """Return mean(first - second) over pairs with its interval; each pair is drawn as one.
-
-    >>> bootstrap_difference([2.0, 3.0], [1.0, 2.0], rng=np.random.default_rng(0))
-    Difference(mean=1.0, low=1.0, high=1.0, num=2, share_positive=1.0)
-    """
-    a, b = _as_floats(first, "first"), _as_floats(second, "second")
-    _check_pairs(a, b, "first", "second")
-    resampled = _resampled_means((a - b)[None], rng, num_resamples)[0]  # [resamples]
-    low, high = _percentiles(resampled, confidence)
-    share = float((resampled > 0).mean() + 0.5 * (resampled == 0).mean())
-    return Difference(float((a - b).mean()), low, high, len(a), share)
 
 
 def _resampled_means(

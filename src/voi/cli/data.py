@@ -44,11 +44,6 @@ data_app = typer.Typer(
 app.add_typer(data_app, name="data")
 
 
-@data_app.callback()
-def group() -> None:
-    """Keeps `voi data COMMAND` a group."""
-
-
 @data_app.command()
 def check(
     task: Annotated[str, typer.Argument(help="A preset's name or a TOML file.")] = "",

@@ -64,7 +64,7 @@ class Captions:
             raise DataError(str(unknown_name("split", name, _NAMES)))
         if name not in self._splits:
             where = self.captions or f"data.options.{name}"
-            raise DataError(f"there is no {name} split: {where or 'nothing'} gives none")
+            raise DataError(f"there is no {name} split: {where} gives none")
         return self._splits[name]
 
     def known_orders(self, example: Example) -> tuple[tuple[int, ...], ...]:
