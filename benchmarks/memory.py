@@ -16,11 +16,13 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import torch
 
 from measure import machine, memory_of, print_table
 from voi.allocator import keep_freed_memory
-from voi.bench.steps import NetworkSize, random_batch, training_step
+from voi.bench.steps import NetworkSize, make_networks, random_batch, training_step
+from voi.memory import training_memory
 
 WMT = {"width": 512, "layers": 6, "heads": 8, "vocabulary": 32000}
 SMALL = {"width": 128, "layers": 2, "heads": 4, "vocabulary": 8000}
@@ -47,7 +49,18 @@ def measured(size: dict[str, int], batch: int, n: int, orders: int, name: str) -
         start = time.perf_counter()
         step()
         seconds.append(time.perf_counter() - start)
-    return {"peak": max(peak, memory_of(step).peak), "seconds": statistics.median(seconds)}
+    peak = max(peak, memory_of(step).peak)
+    estimate = estimated(networks, batch, n, orders, SETTINGS[name])
+    return {"peak": peak, "estimate": estimate, "seconds": statistics.median(seconds)}
+
+
+def estimated(
+    size: NetworkSize, batch: int, n: int, orders: int, settings: dict[str, object]
+) -> float:
+    """Return what `voi train --dry-run` says, in MiB: without torch itself, in float32."""
+    experiment, networks = make_networks("voi", size, orders, {**settings, "batch_size": batch})
+    lengths = np.full(batch, n)
+    return training_memory(experiment, networks, lengths, lengths) / 2**20
 
 
 def main() -> None:
@@ -74,9 +87,10 @@ def main() -> None:
         found = json.loads(done.stdout.splitlines()[-1])
         first = first or found["seconds"]
         speed = first / found["seconds"]
-        rows.append([name, f"{found['peak']:,.0f}", f"{found['seconds']:.1f}", f"{speed:.2f}"])
+        memory = [f"{found[key]:,.0f}" for key in ("peak", "estimate")]
+        rows.append([name, *memory, f"{found['seconds']:.1f}", f"{speed:.2f}"])
     title = f"Batch {batch}, K = {orders}, n = {n}, width {size['width']}"
-    print_table(title, ["", "peak MiB", "s per step", "speed"], rows)
+    print_table(title, ["", "peak MiB", "estimate", "s per step", "speed"], rows)
 
 
 if __name__ == "__main__":

@@ -120,6 +120,8 @@ def test_phases_take_the_fields_of_training_as_defaults():
         (["training.num_orders=1"], "training.num_orders must be at least 2 for a learned order"),
         (["decoder.head=sequential"], 'decoder.head = "sequential" writes left to right only'),
         (["order.law=early-late", "objective.entropy=gumbel"], 'set order.law = "gumbel-'),
+        (["order.law=plackett-luce", "order.sampler=sinkhorn"], "a way to sample from Gumbel-Mat"),
+        (["order.law=my:Law", "order.sampler=sinkhorn"], 'set order.law = "gumbel-matching"'),
         (["order.kind=l2x"], "l2x"),
         (["training.order=l2x"], "l2x"),
         (

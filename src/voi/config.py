@@ -269,6 +269,11 @@ class Experiment:
             'objective.entropy = "gumbel" is the entropy of scores with Gumbel noise: '
             'set order.law = "gumbel-matching" or "plackett-luce", or objective.entropy = "score"',
         )
+        require(
+            self.order.sampler == "assignment" or self.order.law == "gumbel-matching",
+            f'order.sampler = "{self.order.sampler}" is a way to sample from Gumbel-Matching: set '
+            f'order.law = "gumbel-matching" or leave order.sampler out',
+        )
 
 
 def experiment(table: Mapping[str, Any]) -> Experiment:

@@ -1,5 +1,7 @@
 """How much memory a training step needs, estimated from sizes alone."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Int
 
@@ -26,19 +28,51 @@ def training_memory(
         rows = phase.batch_size
         if phase.max_tokens:
             rows = max(1, min(rows, phase.max_tokens // n))
-        decoder, order = experiment.decoder, experiment.order
-        activations = _stack(rows, m, m, decoder, decoder.source_layers)
-        activations += _stack(rows * phase.num_orders, n, m, decoder, decoder.layers)
-        if order.is_learned:
-            activations += _stack(rows, m, m, order, order.source_layers)
-            activations += _stack(rows, n, m, order, order.layers)
-        activations += min(rows * phase.num_orders * n * vocabulary, CHUNK)
-        largest = max(largest, activations)
+        kept = _kept(_stacks(experiment, rows, phase.num_orders, n, m), experiment)
+        kept += min(rows * phase.num_orders * n * vocabulary, CHUNK)
+        largest = max(largest, kept)
     return _FLOAT * (4 * parameters + largest)
 
 
-def _stack(rows: int, n: int, m: int, config: DecoderConfig | OrderConfig, layers: int) -> int:
-    """Return the floats that a stack of blocks keeps for its backward pass."""
-    per_token = 14 * config.width + 2 * config.hidden
-    attention = 3 * config.heads * n + 2 * config.heads * m
-    return layers * rows * n * (per_token + attention)
+@dataclass(frozen=True)
+class _Stack:
+    """Blocks of equal layers over rows of n tokens; some of the rows may share one source."""
+
+    config: DecoderConfig | OrderConfig
+    layers: int
+    rows: int
+    n: int
+    m: int  # source tokens
+    sources: int = 0  # whose keys and values every layer keeps; 0: no cross-attention
+
+    @property
+    def layer(self) -> int:
+        """Floats that a layer keeps for its backward pass."""
+        per_token = 14 * self.config.width + 2 * self.config.hidden
+        attention = 3 * self.config.heads * self.n + 2 * self.config.heads * self.m
+        return self.rows * self.n * (per_token + attention)
+
+    @property
+    def recomputed_layer(self) -> int:
+        """Floats that are left of it where states are computed again: its inputs."""
+        return self.config.width * (self.rows * self.n + 2 * self.sources * self.m)
+
+
+def _stacks(experiment: Experiment, rows: int, num_orders: int, n: int, m: int) -> list[_Stack]:
+    decoder, order = experiment.decoder, experiment.order
+    stacks = [
+        _Stack(decoder, decoder.source_layers, rows, m, m),
+        _Stack(decoder, decoder.layers, rows * num_orders, n, m, sources=rows),
+    ]
+    if order.is_learned:
+        stacks.append(_Stack(order, order.source_layers, rows, m, m))
+        stacks.append(_Stack(order, order.layers, rows, n, m, sources=rows))
+    return stacks
+
+
+def _kept(stacks: list[_Stack], experiment: Experiment) -> int:
+    """Return the floats kept by all stacks; computed again, one layer at a time is there whole."""
+    if not experiment.training.recompute:
+        return sum(stack.layers * stack.layer for stack in stacks)
+    inputs = sum(stack.layers * stack.recomputed_layer for stack in stacks)
+    return inputs + max(stack.layer for stack in stacks if stack.layers)
