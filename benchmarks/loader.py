@@ -17,11 +17,10 @@ import torch
 from measure import machine, print_table
 from voi import config, experiments, runs
 from voi.batch import Batch, collate
+from voi.bench.steps import updating
 from voi.config import Phase
 from voi.runs import Prepared
 from voi.training.epochs import epoch_batches
-from voi.training.optimiser import Optimiser
-from voi.training.update import Update
 
 
 def epoch(prepared: Prepared, phase: Phase, seed: int) -> list[Batch]:
@@ -46,10 +45,7 @@ def loader_speed(prepared: Prepared, phase: Phase, repetitions: int) -> float:
 
 def trainer_speed(prepared: Prepared, phase: Phase, repetitions: int) -> float:
     """Return tokens per second over updates; the first two warm up."""
-    experiment = prepared.experiment
-    networks = prepared.networks()
-    optimisers = [Optimiser(n, (0.9, 0.98), 1.0) for n in (networks.decoder, networks.orders)]
-    update = Update(experiment, phase, networks, networks.orders, *optimisers)
+    update = updating(prepared.experiment, prepared.networks())
     batches = epoch(prepared, phase, 0)[: repetitions + 2]
     for step, batch in enumerate(batches):
         if step == 2:

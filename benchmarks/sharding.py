@@ -17,12 +17,10 @@ import time
 from pathlib import Path
 
 from measure import machine, memory_of, print_table
-from voi.bench.steps import NetworkSize, make_networks, random_batch
+from voi.bench.steps import NetworkSize, make_networks, random_batch, updating
 from voi.networks import Networks
 from voi.tensor_file import gather_all, save_file
-from voi.training.optimiser import Optimiser
 from voi.training.sharding import placed, undivided
-from voi.training.update import Update
 from voi.world import World
 
 WMT = NetworkSize(width=512, layers=6, heads=8, vocabulary=32000)
@@ -39,10 +37,8 @@ class Trained:
         self.size, self.orders, self.world = size, arguments.orders, world
         experiment, networks = make_networks("voi", size, self.orders, settings)
         self.networks = networks = placed(networks, experiment, world)
-        parts = networks.decoder, networks.orders
-        self.optimisers = [Optimiser(part, (0.9, 0.98), 1.0, world) for part in parts]
-        phase = experiment.training.phases[0]
-        self.update = Update(experiment, phase, networks, parts[1], *self.optimisers, world)
+        self.update = updating(experiment, networks, world)
+        self.optimisers = self.update.decoder_optimiser, self.update.order_optimiser
         self.batch = random_batch(arguments.length, arguments.batch, size.vocabulary)
         self.seconds: list[float] = []
 

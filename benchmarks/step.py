@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from measure import machine, print_table
-from voi import config
 from voi.batch import Batch
+from voi.bench.steps import NetworkSize, make_networks, random_batch, updating
 from voi.decoder import SourceStates, StepLogProbs
 from voi.decoder.heads import word_terms
 from voi.distributions import GumbelMatching
@@ -28,7 +28,6 @@ from voi.networks import Networks
 from voi.objective import order_loss
 from voi.permutation import Neighbours, insertion_neighbours, relative_positions
 from voi.tokens import END
-from voi.training.optimiser import Optimiser
 from voi.training.update import Update
 
 VOCABULARY, BATCH, NUM_ORDERS = 8000, 32, 4
@@ -58,28 +57,18 @@ class Stopwatch:
 
 @dataclass
 class Training:
-    """Networks of one width, their optimisers, and a batch of one length."""
+    """Networks of one width, their update, and a batch of one length."""
 
     networks: Networks
     batch: Batch
-    decoder_optimiser: Optimiser
-    order_optimiser: Optimiser
     update: Update
 
     @staticmethod
     def make(width: int, length: int) -> "Training":
-        torch.manual_seed(0)
-        sizes = {"width": width, "hidden": 4 * width, "heads": 8, "layers": 2, "source_layers": 2}
-        phase = {"steps": 1, "num_orders": NUM_ORDERS, "batch_size": BATCH}
-        experiment = config.experiment({"decoder": sizes, "order": sizes, "training": phase})
-        networks = Networks(experiment, torch.ones(VOCABULARY))
-        optimisers = [Optimiser(n, (0.9, 0.98), 1.0) for n in (networks.decoder, networks.orders)]
-        source, target = (torch.randint(4, VOCABULARY, (BATCH, length)) for _ in range(2))
-        lengths = torch.full((BATCH,), length)
-        batch = Batch(target, lengths, source, source_lengths=lengths)
-        first = experiment.training.phases[0]
-        update = Update(experiment, first, networks, networks.orders, *optimisers)
-        return Training(networks, batch, *optimisers, update)
+        size = NetworkSize(width, heads=8, vocabulary=VOCABULARY)
+        experiment, networks = make_networks("voi", size, NUM_ORDERS)
+        batch = random_batch(length, BATCH, VOCABULARY)
+        return Training(networks, batch, updating(experiment, networks))
 
 
 def cut(x: Tensor) -> Tensor:
@@ -117,8 +106,8 @@ def step(training: Training, watch: Stopwatch) -> None:
     with watch("source encoding, backward"):
         encoded.states.backward(source.states.grad)
     with watch("optimisers"):
-        training.decoder_optimiser.step(RATE)
-        training.order_optimiser.step(RATE)
+        training.update.decoder_optimiser.step(RATE)
+        training.update.order_optimiser.step(RATE)
 
 
 def heads(

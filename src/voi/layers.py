@@ -31,6 +31,11 @@ def sinusoids(
     return torch.cat([angles.sin(), angles.cos()], dim=-1).to(kind)
 
 
+def precise(x: Tensor) -> Tensor:
+    """Return x in float32 or finer: sums of many probabilities need more than bfloat16."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 def split_heads(x: Float[Tensor, "b n d"], heads: int) -> Float[Tensor, "b {heads} n d//{heads}"]:
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 

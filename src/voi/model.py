@@ -32,7 +32,7 @@ from voi.search import (
     rules_with_prefix,
     search,
 )
-from voi.search.constraints import check_lengths
+from voi.search.rules import check_lengths
 from voi.tokens import Codec, Corpus, Ragged, build_corpus
 
 ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)

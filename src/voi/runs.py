@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,8 +18,8 @@ import torch
 from voi import checkpoint
 from voi.atomic import write_text
 from voi.config import Experiment
-from voi.data import Example, Task
-from voi.data.example import Picked
+from voi.data import Task
+from voi.data.example import first
 from voi.data.tasks import located, make_task
 from voi.devices import check_device
 from voi.errors import CheckpointError, DataError
@@ -121,11 +121,6 @@ def _cache(experiment: Experiment, split: str) -> Path | None:
         ) from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def first(examples: Sequence[Example], count: int) -> Sequence[Example]:
-    """Return at most `count` examples of a split."""
-    return Picked(examples, range(min(count, len(examples))))
 
 
 def start(

@@ -16,6 +16,7 @@ from voi.batch import collate, make_batches
 from voi.bench.order_cell import trainer_of
 from voi.bench.stopwatch import Stopwatch
 from voi.config import Experiment
+from voi.data.example import first
 from voi.distributions import Uniform
 from voi.errors import CheckpointError
 from voi.evaluation import Settings, System, default_metrics, evaluate, score_outputs
@@ -140,7 +141,7 @@ def order_values(model: Model, test: Settings) -> dict[str, Any]:
     """
     data, networks = model.experiment.data, model.networks
     examples = model.task().split(test.split)
-    examples = runs.first(examples, test.num_likelihoods(len(examples)))
+    examples = first(examples, test.num_likelihoods(len(examples)))
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
     chosen = np.flatnonzero(corpus.targets.lengths <= data.max_target_length)
     counts = torch.tensor(model.codec.vocabulary.counts)

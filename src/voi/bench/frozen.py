@@ -15,6 +15,7 @@ from torch import Tensor
 
 from voi import checkpoint, config
 from voi.batch import Batch, collate
+from voi.bench.steps import size_table, updating
 from voi.data import Example
 from voi.data.caption_files import read_captions
 from voi.data.scenes import Scenes
@@ -23,8 +24,6 @@ from voi.networks import Networks
 from voi.search import ids_in_reading_order, search
 from voi.tokens import Codec, build_codec, build_corpus
 from voi.training import TrainingError
-from voi.training.optimiser import Optimiser
-from voi.training.update import Update
 
 CHECK_EVERY = 20  # steps between looks at what the decoder writes
 SCENES = Scenes(train=200, valid=1, test=1)
@@ -59,17 +58,11 @@ class Frozen:
         return torch.tensor(self.codec.vocabulary.counts)
 
 
-def size_table(size: DecoderSize) -> dict[str, int]:
-    """Return the sizes as a section of an experiment."""
-    same = {"width": size.width, "hidden": 4 * size.width, "heads": 4}
-    return {**same, "layers": size.layers, "source_layers": size.layers}
-
-
 def frozen_decoder(folder: Path, size: DecoderSize, said: Callable[[str], None] = print) -> Frozen:
     """Return the decoder of a folder; it is trained and stored there if there is none."""
     examples, codec = _examples(size)
     table = {"order": {"kind": "common"}, "training": {"steps": 1, "decoder_rate": size.rate}}
-    experiment = config.experiment({"decoder": size_table(size), **table})
+    experiment = config.experiment({"decoder": size_table(size.width, size.layers), **table})
     corpus, _ = build_corpus(examples, codec, experiment.data)
     batch = collate(corpus, np.arange(len(corpus)))
     region_size = 0 if batch.features is None else batch.features.shape[-1]
@@ -142,14 +135,6 @@ def _train(
         f"after {size.max_steps} steps the decoder writes {num_right} of {len(batch)} captions: "
         f"give it more steps or a larger --width"
     )
-
-
-def updating(experiment: config.Experiment, networks: Networks) -> Update:
-    """Return what updates the networks in the only phase of an experiment."""
-    training, orders = experiment.training, networks.orders
-    decoder = Optimiser(networks.decoder, training.decoder_betas, training.clip)
-    generator = Optimiser(orders, training.order_betas, training.clip)
-    return Update(experiment, training.phases[0], networks, orders, decoder, generator)
 
 
 @torch.no_grad()

@@ -16,6 +16,7 @@ from voi.bench.known import KnownOrder
 from voi.bench.stopwatch import Stopwatch
 from voi.config import Experiment
 from voi.data import Example
+from voi.data.example import first
 from voi.data.tasks import is_right, order_distance
 from voi.likelihood import likelihoods
 from voi.networks import Networks
@@ -53,12 +54,12 @@ def measure(experiment: Experiment, is_known: bool, run: Path, size: TestSize) -
     if not trainer.run():
         raise KeyboardInterrupt
     seconds = watch.seconds
-    first = watch.reached(TOLD, after=_start_of_decoder(trainer))
+    reached = watch.reached(TOLD, after=_start_of_decoder(trainer))
     torch.manual_seed(0)
     return {
         **tested(trainer.networks, prepared, size),
-        "steps_to_95": first["step"],
-        "cpu_seconds_to_95": first["cpu_seconds"],
+        "steps_to_95": reached["step"],
+        "cpu_seconds_to_95": reached["cpu_seconds"],
         "cpu_seconds": seconds,
         "curve": watch.points,
     }
@@ -88,7 +89,7 @@ def tested(networks: Networks, prepared: Prepared, size: TestSize) -> dict[str, 
     ones, and of those in which greedy search wrote, where the length came out right.
     """
     networks.eval()
-    examples = runs.first(prepared.task.split("test"), size.examples)
+    examples = first(prepared.task.split("test"), size.examples)
     corpus, _ = build_corpus(examples, prepared.codec, prepared.experiment.data)
     found: dict[str, list[float]] = {name: [] for name in _MEANS}
     for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, 64):

@@ -13,14 +13,8 @@ import torch
 from voi import config
 from voi.analysis import normalized_levenshtein
 from voi.bench.cells import Result, matching, measured
-from voi.bench.frozen import (
-    DecoderSize,
-    Frozen,
-    batch_digest,
-    frozen_decoder,
-    size_table,
-    updating,
-)
+from voi.bench.frozen import DecoderSize, Frozen, batch_digest, frozen_decoder
+from voi.bench.steps import size_table, updating
 from voi.distributions import OrderLaw
 from voi.networks import Networks
 from voi.tables import to_table
@@ -168,10 +162,11 @@ def _experiment(recipe: Recipe, size: DecoderSize, steps: int) -> config.Experim
     shared = ("estimator", "baseline", "standardize", "standardize_floor")
     objective = {name: getattr(recipe, name) for name in shared}
     order = {"law": recipe.law, "positions": recipe.positions, "rows": recipe.rows}
+    sizes = size_table(size.width, size.layers)
     return config.experiment(
         {
-            "decoder": size_table(size),
-            "order": {**size_table(size), **order},
+            "decoder": sizes,
+            "order": {**sizes, **order},
             "objective": {**objective, "entropy": recipe.entropy},
             "training": phase,
         }

@@ -1,4 +1,4 @@
-"""Real updates of freshly made networks on random targets, to be timed."""
+"""Updates without a trainer: of networks a caller has, or of fresh ones on random targets."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from voi.networks import Networks
 from voi.orders import OrderGenerator
 from voi.training.optimiser import Optimiser
 from voi.training.update import Update
+from voi.world import World
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,24 @@ class NetworkSize:
     beam: int = 8  # of SAO
 
 
+def size_table(width: int, layers: int, heads: int = 4) -> dict[str, int]:
+    """Return the sizes of a network as a section of an experiment."""
+    same = {"width": width, "hidden": 4 * width, "heads": heads}
+    return {**same, "layers": layers, "source_layers": layers}
+
+
+def updating(
+    experiment: config.Experiment,
+    networks: Networks,
+    world: World = World(),  # noqa: B008  frozen
+) -> Update:
+    """Return what updates the networks in the first phase of an experiment."""
+    training, orders = experiment.training, networks.orders
+    decoder = Optimiser(networks.decoder, training.decoder_betas, training.clip, world)
+    generator = Optimiser(orders, training.order_betas, training.clip, world)
+    return Update(experiment, training.phases[0], networks, orders, decoder, generator, world)
+
+
 def make_networks(
     kind: str, size: NetworkSize, num_orders: int, settings: Mapping[str, object] | None = None
 ) -> tuple[config.Experiment, Networks]:
@@ -32,8 +51,7 @@ def make_networks(
     "sequential" is left to right by a decoder without slots, which can write in no other order.
     """
     torch.manual_seed(0)
-    sizes = {"width": size.width, "hidden": 4 * size.width, "heads": size.heads}
-    sizes |= {"layers": size.layers, "source_layers": size.layers}
+    sizes = size_table(size.width, size.layers, size.heads)
     is_sequential = kind == "sequential"
     order = {**sizes, "kind": "l2r" if is_sequential else kind, "beam": size.beam}
     decoder = {**sizes, "head": "sequential" if is_sequential else "insertion"}
@@ -60,8 +78,5 @@ def training_step(
     experiment, networks = make_networks(kind, size, num_orders, settings)
     if isinstance(networks.orders, OrderGenerator):
         networks.orders.share(networks.decoder)
-    decoder, orders = networks.decoder, networks.orders
-    phase = experiment.training.phases[0]
-    decoder_adam, order_adam = (Optimiser(x, (0.9, 0.98), 1.0) for x in (decoder, orders))
-    update = Update(experiment, phase, networks, orders, decoder_adam, order_adam)
+    update = updating(experiment, networks)
     return lambda: update([batch], 0, 1e-4, 1.0)

@@ -21,6 +21,7 @@ from voi.cli.drawing import draw_steps, sentence, visible
 from voi.cli.lasting import lasting_console
 from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
 from voi.data import Example, Source, Task
+from voi.data.example import first
 from voi.data.tasks import split_names
 from voi.errors import ConfigError
 from voi.memory import training_memory
@@ -292,7 +293,7 @@ def _print_learned(run: Path, console: Console) -> None:
     model = load(run)
     experiment, task = model.experiment, model.task()
     split = split_names(task)[-1]
-    examples = runs.first(task.split(split), experiment.training.valid_examples)
+    examples = first(task.split(split), experiment.training.valid_examples)
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
     torch.manual_seed(experiment.training.seed)
     result = validate(

@@ -95,6 +95,15 @@ class Picked(LazyExamples):
         return place_of(self.examples, int(self.rows[index]))
 
 
+def first(examples: Sequence[Example], count: int) -> Picked:
+    """Return at most `count` examples of a sequence.
+
+    >>> len(first([Example("a", "A"), Example("b", "B")], 5))
+    2
+    """
+    return Picked(examples, range(min(count, len(examples))))
+
+
 def place_of(examples: Sequence[Example], index: int) -> str:
     """Return where an example stands: its file and line, or else its index.
 

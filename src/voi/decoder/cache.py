@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from voi.decoder.heads import precise, producible
+from voi.decoder.heads import producible
 from voi.decoder.insertion import InsertionDecoder
 from voi.decoder.packed import packed, word_scores
 from voi.decoder.source import SourceStates
-from voi.layers import Block, InsertionBias, Memory, merge_heads
+from voi.layers import Block, InsertionBias, Memory, merge_heads, precise
 from voi.tokens.vocabulary import START
 
 

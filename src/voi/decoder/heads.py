@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from voi.layers import precise
 from voi.permutation import Neighbours
 from voi.products import Linear, linear
 from voi.tokens.vocabulary import PAD, START
@@ -48,11 +49,6 @@ def word_terms(
         kind = torch.get_autocast_dtype(hidden.device.type)
         hidden, weight = hidden.to(kind), weight.to(kind)
     return WordTerms(*_WordTerms.apply(hidden, weight, words))
-
-
-def precise(x: Tensor) -> Tensor:
-    """Return x in float32 or finer: sums of many probabilities need more than bfloat16."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def _entries(matrix: Float[Tensor, "words v"], words: Int[Tensor, " words"]) -> Tensor:

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from voi.batch import Batch
 from voi.config import OrderConfig, check_sharing
 from voi.decoder import InsertionDecoder, SourceEncoder, SourceStates
-from voi.decoder.heads import precise
 from voi.distributions import (
     EarlyLate,
     GumbelMatching,
@@ -17,7 +16,7 @@ from voi.distributions import (
     OrderLaw,
     PlackettLuce,
 )
-from voi.layers import Block, RelativeBias, XLBias, sinusoids
+from voi.layers import Block, RelativeBias, XLBias, precise, sinusoids
 from voi.orders.user_law import load_law
 from voi.pos import UNIVERSAL
 from voi.products import Linear

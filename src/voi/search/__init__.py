@@ -1,8 +1,7 @@
 """Greedy, beam and sampled generation: decoder + source -> hypotheses."""
 
-from voi.search.constraints import Rules
 from voi.search.hypothesis import Hypothesis
-from voi.search.rules import GAP, rules_with_gaps, rules_with_keywords, rules_with_prefix
+from voi.search.rules import GAP, Rules, rules_with_gaps, rules_with_keywords, rules_with_prefix
 from voi.search.search import Found, Sampling, ids_in_reading_order, order_of_slots, search
 
 __all__ = [

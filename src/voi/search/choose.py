@@ -36,13 +36,13 @@ class BestPairs:
 
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
         width = state.scores.shape[1]
-        words = state.constraints.allow_words(stepper.word_log_probs(state.states))
-        words = words.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
-        bounds = words + state.scores.unsqueeze(-1)  # no pair of this word can score higher
-        count = min(width + 2, words.shape[-1])
+        log_probs = state.constraints.allow_words(stepper.word_log_probs(state.states))
+        log_probs = log_probs.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
+        bounds = log_probs + state.scores.unsqueeze(-1)  # no pair of this word can score higher
+        count = min(width + 2, log_probs.shape[-1])
         while True:
-            best, ids = bounds.topk(min(count + 1, words.shape[-1]), dim=-1)
-            pairs = _pairs(stepper, state, words, ids[..., :count])
+            best, ids = bounds.topk(min(count + 1, log_probs.shape[-1]), dim=-1)
+            pairs = _pairs(stepper, state, log_probs, ids[..., :count])
             choice, worst = self._best(state, pairs)
             if bool((best[..., count:] <= worst[:, None, None]).all()):
                 return choice
@@ -51,7 +51,7 @@ class BestPairs:
 
     def _best(self, state: SearchState, pairs: "_Pairs") -> tuple[Choice, Float[Tensor, " batch"]]:
         """Return the choice and the raw score that a left-out pair would have to beat."""
-        width, num_slots = state.scores.shape[1], pairs.slots.shape[-1]
+        width, num_slots = state.scores.shape[1], pairs.slot_scores.shape[-1]
         joint = pairs.joint + state.scores[..., None, None]
         step = state.history.words.shape[-1] + 1
         new = penalized(joint, step, self.length_penalty).flatten(1)
@@ -64,38 +64,39 @@ class BestPairs:
         word_index = pair // num_slots  # of [width choices]
         slots = pair % num_slots
         words = pairs.words.flatten(1).gather(1, word_index).masked_fill(is_kept, END)
-        token = pairs.tokens.flatten(1).gather(1, word_index)
-        token = token.masked_fill(top == -torch.inf, -torch.inf)  # fewer pairs than the beam wants
-        slot = pairs.slots.flatten(1).gather(1, pair).where(words != END, 0.0)
+        token_scores = pairs.token_scores.flatten(1).gather(1, word_index)
+        is_none = top == -torch.inf  # fewer pairs than the beam wants
+        token_scores = token_scores.masked_fill(is_none, -torch.inf)
+        slot_scores = pairs.slot_scores.flatten(1).gather(1, pair).where(words != END, 0.0)
         slots = slots.where(words != END, num_slots - 1)
         worst = top[:, -1] * ((5 + step) / 6) ** self.length_penalty
-        return Choice(parents, words, slots, token, slot), worst
+        return Choice(parents, words, slots, token_scores, slot_scores), worst
 
 
 @dataclass(frozen=True)
 class _Pairs:
     words: Int[Tensor, "batch width choices"]
-    tokens: Float[Tensor, "batch width choices"]
-    slots: Float[Tensor, "batch width choices slots"]
+    token_scores: Float[Tensor, "batch width choices"]
+    slot_scores: Float[Tensor, "batch width choices slots"]
 
     @property
     def joint(self) -> Float[Tensor, "batch width choices slots"]:
-        return self.tokens.unsqueeze(-1) + self.slots
+        return self.token_scores.unsqueeze(-1) + self.slot_scores
 
 
 def _pairs(
     stepper: Stepper,
     state: SearchState,
-    words: Float[Tensor, "batch width v"],
-    ids: Int[Tensor, "batch width choices"],
+    log_probs: Float[Tensor, "batch width v"],
+    words: Int[Tensor, "batch width choices"],
 ) -> _Pairs:
     """Return the pairs of some words with all slots; END has one place, and no slot term."""
-    slots = stepper.slot_log_probs(state.cache, state.states, ids, state.reading)
-    slots = state.constraints.allow_slots(slots, ids)
-    end = torch.full_like(slots, -torch.inf)
+    slot_scores = stepper.slot_log_probs(state.cache, state.states, words, state.reading)
+    slot_scores = state.constraints.allow_slots(slot_scores, words)
+    end = torch.full_like(slot_scores, -torch.inf)
     end[..., -1] = 0.0
-    slots = torch.where((ids == END).unsqueeze(-1), end, slots)
-    return _Pairs(ids, words.gather(-1, ids), slots)
+    slot_scores = torch.where((words == END).unsqueeze(-1), end, slot_scores)
+    return _Pairs(words, log_probs.gather(-1, words), slot_scores)
 
 
 @dataclass(frozen=True)
@@ -110,22 +111,22 @@ class ByChance:
     top_p: float = 1.0
 
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
-        plain = stepper.word_log_probs(state.states)
+        of_words = stepper.word_log_probs(state.states)
         assert state.chances is not None
         for_words, for_slots = state.chances[:, state.history.words.shape[-1]].unbind(-1)
-        words = self._draw(state.constraints.allow_words(plain), for_words)
-        slots = stepper.slot_log_probs(state.cache, state.states, words[..., None], state.reading)
-        allowed = state.constraints.allow_slots(slots, words[..., None])
+        words = self._draw(state.constraints.allow_words(of_words), for_words)
+        only = words.unsqueeze(-1)  # one choice each
+        of_slots = stepper.slot_log_probs(state.cache, state.states, only, state.reading)
+        allowed = state.constraints.allow_slots(of_slots, only)
         is_end = words == END
-        place = torch.where(is_end[..., None, None], slots, allowed).squeeze(2)
-        place = self._draw(place, for_slots)
-        place = place.where(~is_end, slots.shape[-1] - 1)
-        slot_scores = slots.squeeze(2).gather(-1, place.unsqueeze(-1)).squeeze(-1)
+        allowed = torch.where(is_end[..., None, None], of_slots, allowed).squeeze(2)
+        slots = self._draw(allowed, for_slots).where(~is_end, of_slots.shape[-1] - 1)
+        slot_scores = of_slots.squeeze(2).gather(-1, slots.unsqueeze(-1)).squeeze(-1)
         return Choice(
             parents=torch.arange(words.shape[1], device=words.device).expand_as(words),
             words=words,
-            slots=place,
-            token_scores=plain.gather(-1, words.unsqueeze(-1)).squeeze(-1),
+            slots=slots,
+            token_scores=of_words.gather(-1, only).squeeze(-1),
             slot_scores=slot_scores.where(~is_end, 0.0),
         )
 

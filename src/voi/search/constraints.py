@@ -14,46 +14,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
-from voi.errors import DataError
+from voi.search.rules import Rules, check_lengths
 from voi.tokens.vocabulary import END
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The constraints of one example, in token ids."""
-
-    given: tuple[int, ...] = ()  # tokens that stand in the text, in reading order
-    open_slots: tuple[bool, ...] = (True,)  # before, between and after them: may more be inserted?
-    gaps: tuple[bool, ...] = (False,)  # must something be inserted there?
-    required: tuple[tuple[int, ...], ...] = ()  # words that must be written, in any order
-
-    def __post_init__(self) -> None:
-        for slots in (self.open_slots, self.gaps):
-            if len(slots) != len(self.given) + 1:
-                raise ValueError(f"expected {len(self.given) + 1} slots, got {len(slots)}")
-        if any(gap > is_open for gap, is_open in zip(self.gaps, self.open_slots, strict=True)):
-            raise ValueError("a gap must be an open slot")
-        if self.required and not any(self.open_slots):
-            raise ValueError("required words need an open slot")
-        if not all(self.required):
-            raise ValueError("a required word needs at least one token")
-
-    @property
-    def least_length(self) -> int:
-        """A number of tokens that always suffices to obey."""
-        return len(self.given) + sum(map(len, self.required)) + sum(self.gaps)
-
-
-def check_lengths(rules: Sequence[Rules], max_length: int) -> None:
-    """Raise where a text of `max_length` tokens cannot obey."""
-    for i, rule in enumerate(rules):
-        if rule.least_length > max_length:
-            which = f"input {i + 1}" if len(rules) > 1 else "the target"
-            raise DataError(
-                f"{which} needs room for {rule.least_length} tokens (given words, gaps and "
-                f"required words), the longest allowed text has {max_length}: raise "
-                f"max_length (--max-length)"
-            )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from torch import Tensor
 from voi.decoder import InsertionDecoder, SourceStates
 from voi.decoder.cache import Stepper
 from voi.search.choose import BestPairs, ByChance, Chooser, penalized
-from voi.search.constraints import Constraints, Rules
+from voi.search.constraints import Constraints
+from voi.search.rules import Rules
 from voi.search.state import SearchState
 
 
