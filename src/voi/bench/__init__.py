@@ -1,1 +1,1 @@
-"""Experiments of the paper that one command repeats."""
+"""Experiments that one command measures: the paper's, and our own."""

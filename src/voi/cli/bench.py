@@ -1,4 +1,4 @@
-"""`voi bench`: experiments of the paper, repeated here."""
+"""`voi bench`: experiments of the paper and our own, measured here."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ from voi.errors import ConfigError
 
 bench = typer.Typer(
     no_args_is_help=True,
-    help="Repeat experiments of the paper.\n\nExample: voi bench orders --quick",
+    help="Measure experiments: the paper's, and our own.\n\nExample: voi bench orders --quick",
 )
 app.add_typer(bench, name="bench")
 
