@@ -172,6 +172,7 @@ def test_a_seed_is_no_negative_number(run, monkeypatch, capsys):
         (["RUN", "--searched", 0], "give --perturb with --searched: an"),
         (["RUN", "--searched", 8, "--reference"], "with --reference, --searched: an"),
         (["RUN", "--counts", "x.json"], "give --traces with --counts"),
+        (["RUN", "--format", "png"], "give --out with --format: a folder"),
         *(
             (["RUN", "--perturb", 0, f"--{name}", value], f"give --perturb without --{name}: it")
             for name, value in (

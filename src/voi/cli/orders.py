@@ -71,7 +71,9 @@ Images = Annotated[Path | None, typer.Option(help="The folder that the images of
 Out = Annotated[
     Path | None, typer.Option(help="A folder for report.html, tables, traces and figures.")
 ]
-Format = Annotated[str, typer.Option("--format", help="Of the figures: svg, png or pdf.")]
+Format = Annotated[
+    str | None, typer.Option("--format", help="Of the figures: svg (default), png or pdf.")
+]
 
 
 @app.command()
@@ -91,7 +93,7 @@ def orders(
     searched: Searched = None,
     images: Images = None,
     out: Out = None,
-    suffix: Format = "svg",
+    figures: Format = None,
     device: DeviceOfRuns = None,
 ) -> None:
     """Measure and show the orders that models have learned and that they write in.
@@ -102,8 +104,7 @@ def orders(
 
     What one source does to an order: voi orders runs/chain --perturb 3 --out closely
     """
-    if f".{suffix}" not in FIGURE_SUFFIXES:
-        raise DataError(f"--format must be svg, png or pdf, got {suffix!r}")
+    suffix = _suffix(figures, out)
     console = Console(highlight=False)
     compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
     if perturb is not None:
@@ -118,9 +119,7 @@ def orders(
             model, example, is_generated=not reference, beam=beam, searched=width, compare=compare
         )
         _print_close(close, console)
-        paths = (
-            [] if out is None else write_close(model, close, out, image=image, suffix=f".{suffix}")
-        )
+        paths = [] if out is None else write_close(model, close, out, image=image, suffix=suffix)
     else:
         refuse("--perturb with {}: an example's number", reference=reference, searched=searched)
         tags, untagged = _tagger(otherwise(tagger, "hanta"))
@@ -132,6 +131,15 @@ def orders(
         paths = [] if out is None else _write_study(found, out, suffix, console)
     for path in paths:
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _suffix(figures: str | None, out: Path | None) -> str:
+    suffix = f".{otherwise(figures, 'svg')}"
+    if suffix not in FIGURE_SUFFIXES:
+        raise DataError(f"--format must be svg, png or pdf, got {figures!r}")
+    if out is None:
+        refuse("--out with {}: a folder for the figures", format=figures)
+    return suffix
 
 
 def _tagger(name: str) -> tuple[Tagger | None, str]:
@@ -238,7 +246,7 @@ def _write_study(found: Study, out: Path, suffix: str, console: Console) -> list
     except MissingExtraError as error:
         figures = []  # the page says so too
         console.print(f"no figures: {escape(str(error))}", soft_wrap=True)
-    write_study(found, out, figures=figures, suffix=f".{suffix}", title=f"Orders: {names}")
+    write_study(found, out, figures=figures, suffix=suffix, title=f"Orders: {names}")
     return [out / "report.html"]
 
 
