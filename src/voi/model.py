@@ -227,7 +227,7 @@ class Model:
             raise DataError(
                 f"this model was trained on {'images' if self._region_size else 'text'}: expected "
                 f"{'voi.Regions' if self._region_size else 'str'} as source, got "
-                f"{kinds.pop().__name__}"
+                f"{kinds.pop().__name__}; `voi show` takes an image or a text"
             )
         targets = Ragged.of([()] * len(sources))
         if kinds == {str}:

@@ -35,6 +35,11 @@ ICONV = "convert it, as with iconv -f ISO-8859-1 -t UTF-8 'my pairs.tsv' > 'utf8
         (["--data", ""], "'--data': expected a path, got an empty text"),
         (["--data", "PAIRS.TSV", "--valid", " "], "'--valid': expected a path"),
         (["--source", "", "--target", ""], "'--source': expected a path"),
+        (
+            ["chain", "--data", "PAIRS.TSV"],
+            "chain makes its own examples: give files without a task",
+        ),
+        (["--source", "PAIRS.TSV"], "give --source together with --target, or --data"),
         (["--data", "-"], "'--data': expected a file, as data is read more than once, got -:"),
         (["--data", "/dev/stdin"], "write what comes from a pipe to a file first"),
         (["--data", "PAIRS.TSV", *RARE], "training would stop, as no word of the training"),

@@ -20,7 +20,15 @@ from rich.table import Table
 from voi import config, experiments
 from voi.cli.app import app
 from voi.cli.drawing import print_stacked
-from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
+from voi.cli.own_data import (
+    Data,
+    SourceFile,
+    TargetFile,
+    TestFile,
+    ValidFile,
+    data_settings,
+    own_table,
+)
 from voi.data.addresses import DOWNLOADS
 from voi.data.download import Download, Fetched, fetch, unpack
 from voi.data.prepare import prepare as prepare_data
@@ -60,9 +68,9 @@ def check(
 
     Example: voi data check --data train.tsv --valid dev.tsv
     """
-    changes = data_settings(data, source, target, valid, test) + (settings or [])
-    table = experiments.load_table(task or ("files" if changes else "chain"))
-    table = experiments.override(table, changes)
+    own = data_settings(data, source, target, valid, test)
+    table = own_table(task or ("files" if own else "chain"), own)
+    table = experiments.override(table, settings or [])
     data_config = config.experiment(table).data
     report, advice = _report(data_config)
     if advice:

@@ -81,6 +81,8 @@ def command(
     }
     given = {name: value for name, value in for_runs.items() if value is not None}
     settings = Settings(limit=limit, metrics=names, **given)
+    if likelihood_samples == 0:
+        refuse("{} without --likelihood-samples 0", likelihood_limit=likelihood_limit)
     if hypotheses:
         advice = "--hypotheses without {}: stored outputs are scored as they are"
         refuse(advice, **given, device=device)
@@ -136,8 +138,8 @@ def _evaluated(
     runs: list[Path], settings: Settings, out: Path | None, device: str
 ) -> tuple[list[System], list[Path]]:
     systems, folders = [], []
-    for name, run in zip(distinct_names(runs), runs, strict=True):
-        model = load(run, device)
+    models = [load(run, device) for run in runs]  # a wrong name is told before the work begins
+    for name, run, model in zip(distinct_names(runs), runs, models, strict=True):
         if out is None and not run.is_dir():
             raise ConfigError(f"{run} is no folder to keep results in: choose one with --out")
         folder = run / "evaluation" / settings.folder_name(model) if out is None else out

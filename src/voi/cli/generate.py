@@ -86,6 +86,7 @@ def generate(
     Example: echo "from-left a b c d e" | voi generate runs/chain --trace
     """
     _check(trace and as_json, "--trace or --json, not both: a record of --json holds every step")
+    _check(bool(sample) and nbest > 1, "--sample without --nbest: it says how many are drawn")
     _check(in_order and not keywords, "--keywords with --in-order: it is their order")
     sampling = _sampling(sample, temperature=temperature, top_p=top_p, seed=seed)
     if sampling is not None:
@@ -100,9 +101,8 @@ def generate(
         "sample": sampling,
         "keywords_in_order": in_order,
     }
-    model = load(run, device)
+    model = _ready(load(run, device), options)
     words = _words(keywords, model.codec)
-    model.generate([], **options)  # what is wrong with them is not the fault of a line
     with ExitStack() as stack:
         lines = _open(file, stack)
         told, odd = _progress(lines, stack), _OddLines(stack)
@@ -111,6 +111,15 @@ def generate(
                 _print(source, hypotheses, trace, as_json)
                 odd.add(line, source, hypotheses)
             told(len(part))
+
+
+def _ready(model: Model, options: dict[str, Any]) -> Model:
+    """Raise what is wrong with the options: it is not the fault of a line."""
+    model.generate([], **options)
+    beam = options["beam"] or model.experiment.search.beam
+    is_alone = options["merge"] and beam == 1
+    _check(is_alone, "--beam with --merge: it adds up the orders that a beam finds")
+    return model
 
 
 class _OddLines:

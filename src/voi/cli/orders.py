@@ -139,6 +139,8 @@ def _suffix(figures: str | None, out: Path | None) -> str:
         raise DataError(f"--format must be svg, png or pdf, got {figures!r}")
     if out is None:
         refuse("--out with {}: a folder for the figures", format=figures)
+    else:
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be made is told before the work begins
     return suffix
 
 

@@ -1,11 +1,15 @@
 """Options that name a user's own files, as settings of an experiment."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from voi import experiments
+from voi.data.files import FileTask
+from voi.data.tasks import TASKS
 from voi.errors import ConfigError
 
 _PLACES = ("train", "valid", "test", "folder", "hub")
@@ -45,7 +49,9 @@ def data_settings(
     if data is not None and (source or target):
         raise ConfigError("give either --data or --source and --target, not both")
     if data is None and not (source and target):
-        if source or target or valid or test:
+        if source or target:
+            raise ConfigError("give --source together with --target, or --data")
+        if valid or test:
             raise ConfigError("--valid and --test need --data, or --source together with --target")
         return []
     options: dict[str, str] = {}
@@ -59,6 +65,18 @@ def data_settings(
         f"data.options.{name}={json.dumps(value, ensure_ascii=False)}"
         for name, value in options.items()
     ]
+
+
+def own_table(task: str, own: Sequence[str]) -> dict[str, Any]:
+    """Return the table of a preset with a user's files in place of its own."""
+    table = experiments.load_table(task)
+    made = TASKS.get(table.get("data", {}).get("task", ""))
+    if own and made is not None and not issubclass(made, FileTask):
+        raise ConfigError(
+            f"{task} makes its own examples: give files without a task, or with one that reads "
+            f"pairs (voi train --presets lists them)"
+        )
+    return experiments.override(table, own)
 
 
 def _parallel(source: Path, target: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from voi import plots
 from voi.analysis import Trace
-from voi.cli.app import Beam, Device, app
+from voi.cli.app import Beam, Device, app, refuse
 from voi.cli.drawing import draw_steps, sentence
 from voi.data import ImageTask, Regions, Source
 from voi.errors import DataError, VoiError
@@ -43,7 +43,9 @@ def show(
 
     Of an image: voi show runs/scenes test-12 --out steps.png
     """
-    if out is not None:
+    if out is None:
+        refuse("--out with {}: a file to draw into", dark=dark)
+    else:
         _check(out)  # before the work, not after it
     model = load(run, device)
     task = _image_task(model)

@@ -19,7 +19,15 @@ from voi.allocator import keep_freed_memory
 from voi.cli.app import app
 from voi.cli.drawing import draw_steps, sentence, visible
 from voi.cli.lasting import lasting_console
-from voi.cli.own_data import Data, SourceFile, TargetFile, TestFile, ValidFile, data_settings
+from voi.cli.own_data import (
+    Data,
+    SourceFile,
+    TargetFile,
+    TestFile,
+    ValidFile,
+    data_settings,
+    own_table,
+)
 from voi.data import Example, Source, Task
 from voi.data.example import first
 from voi.data.tasks import split_names
@@ -92,7 +100,7 @@ def train(
         return
     own = data_settings(data, source, target, valid, test)
     task = task or ("files" if own else "chain")
-    experiment = _experiment(task, order, [*own, *(settings or [])])
+    experiment = _experiment(own_table(task, own), order, settings or [])
     if dry_run:
         _print_plan(runs.prepare(experiment), Console(soft_wrap=True))
     else:
@@ -164,8 +172,7 @@ def _print_data(prepared: Prepared, console: Console) -> None:
             )
 
 
-def _experiment(task: str, order: str, settings: list[str]) -> config.Experiment:
-    table = experiments.load_table(task)
+def _experiment(table: dict[str, Any], order: str, settings: list[str]) -> config.Experiment:
     if order:
         return config.experiment(experiments.with_order(table, order, settings))
     return config.experiment(experiments.override(table, settings))

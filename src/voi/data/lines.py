@@ -49,7 +49,10 @@ class Lines:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise DataError(f"no file {path}: give the path of an existing file")
+            raise DataError(
+                f"no file {path}: give the path of an existing file; what a run was trained on "
+                f"must stay where it was, or a link to it"
+            )
         self.path = path
         self._bytes = _mapped(_unpacked(path) if path.suffix.lower() == ".gz" else path)
         if self._bytes[:2].tobytes() in _UTF16:

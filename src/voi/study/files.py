@@ -26,9 +26,13 @@ def write_study(
 ) -> None:
     """Write report.html, statistics.json, tables/*.csv, traces/*.jsonl and figures/*.
 
-    Each file appears whole or not at all; others in the folder stay as they are.
+    Each file appears whole or not at all. Traces and figures of a study that was there before go,
+    other files stay.
     """
     try:
+        for old in [*folder.glob("traces/*.jsonl"), *folder.glob("figures/*")]:
+            if re.match(r"\d+-", old.name):
+                old.unlink()
         for name in ("tables", "traces", *(["figures"] if figures else [])):
             (folder / name).mkdir(parents=True, exist_ok=True)
         for name, rows in study.tables.items():

@@ -217,7 +217,7 @@ def _skipped(
             f"set's token counts are not known. Give them with --counts."
         )
     if not tables["agreement"]:
-        yield "Agreement of samples: no example has two. Ask for some with --samples."
+        yield "Agreement of samples: no example has two. Of a run, ask for some with --samples."
     if not any(
         isinstance(r.record, Summary) and r.record.reference == "known" for r in tables["overall"]
     ):
