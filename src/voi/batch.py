@@ -1,4 +1,4 @@
-"""Examples -> Batch: padded tensors, lengths and masks, which are made nowhere else."""
+"""Examples -> Batch: padded tensors, lengths and masks, made here and nowhere else."""
 
 import dataclasses
 from collections.abc import Callable

@@ -190,3 +190,15 @@ def test_settings_that_do_not_fit_what_is_there(run, monkeypatch, capsys):
     assert "holds results for beam 2, this evaluation has 3" in capsys.readouterr().err
     assert call(monkeypatch, "evaluate", run, "--length-penalty", 1, *NONE) == 0
     assert (run / "evaluation" / "test-beam1-penalty1" / "scores.md").is_file()
+
+
+def test_a_wrong_run_is_told_before_any_is_evaluated(run, tmp_path, monkeypatch, capsys):
+    assert call(monkeypatch, "evaluate", run, tmp_path / "nowhere", *QUICK) == 2
+    assert "nowhere" in capsys.readouterr().err
+    assert not (run / "evaluation").exists()
+
+
+def test_a_limit_of_no_likelihoods_is_refused(run, monkeypatch, capsys):
+    assert call(monkeypatch, "evaluate", run, *NONE, "--likelihood-limit", 5) == 2
+    error = capsys.readouterr().err
+    assert error == "voi: give --likelihood-limit without --likelihood-samples 0\n"

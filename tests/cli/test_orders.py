@@ -211,3 +211,20 @@ def test_what_cannot_be_done_is_said(run, tmp_path):
         orders(run, "--split", "tests")
     with pytest.raises(DataError, match="trace file"):
         orders("--traces", tmp_path / "absent.jsonl")
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_work(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("voi.cli.orders.load", lambda *_: pytest.fail("the work has begun"))
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(app, ["orders", str(run), "--out", str(tmp_path / "file")])
+    assert isinstance(result.exception, FileExistsError)
+
+
+def test_what_a_study_before_has_left_goes(run, tmp_path):
+    for name in ("traces/7-old-learned.jsonl", "figures/7-old.svg", "figures/mine.svg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    orders(run, "--limit", 2, "--samples", 1, "--out", tmp_path)
+    assert not list(tmp_path.glob("*/7-*"))
+    assert list(tmp_path.glob("traces/1-*.jsonl"))
+    assert (tmp_path / "figures" / "mine.svg").is_file()

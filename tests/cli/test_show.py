@@ -113,6 +113,8 @@ def test_errors_come_before_the_work(run, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_shown_is_said(run, tmp_path):
+    with pytest.raises(DataError, match="give --out with --dark: a file"):
+        show(run, "a", "--dark")
     with pytest.raises(CheckpointError, match="no model"):
         show(tmp_path, "a b")
     with pytest.raises(DataError, match="one of"):

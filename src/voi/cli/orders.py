@@ -105,6 +105,8 @@ def orders(
     What one source does to an order: voi orders runs/chain --perturb 3 --out closely
     """
     suffix = _suffix(figures, out)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be made is told before the work begins
     console = Console(highlight=False)
     compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
     if perturb is not None:
@@ -134,13 +136,12 @@ def orders(
 
 
 def _suffix(figures: str | None, out: Path | None) -> str:
+    """Return how the files of figures end; without a folder there are none."""
     suffix = f".{otherwise(figures, 'svg')}"
     if suffix not in FIGURE_SUFFIXES:
         raise DataError(f"--format must be svg, png or pdf, got {figures!r}")
     if out is None:
         refuse("--out with {}: a folder for the figures", format=figures)
-    else:
-        out.mkdir(parents=True, exist_ok=True)  # what cannot be made is told before the work begins
     return suffix
 
 
