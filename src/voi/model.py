@@ -82,6 +82,11 @@ class Model:
         """Where the weights are."""
         return self.networks.decoder.embedding.weight.device
 
+    @property
+    def reads_images(self) -> bool:
+        """Are its sources regions of images, not texts?"""
+        return self._region_size > 0
+
     @torch.no_grad()
     def generate(
         self,
@@ -222,11 +227,11 @@ class Model:
         if len(kinds) > 1:
             names = sorted(kind.__name__ for kind in kinds)
             raise DataError(f"expected sources of one kind, got {', '.join(names)}")
-        expected = Regions if self._region_size else str
+        expected = Regions if self.reads_images else str
         if kinds - {expected, type(None)}:
             raise DataError(
-                f"this model was trained on {'images' if self._region_size else 'text'}: expected "
-                f"{'voi.Regions' if self._region_size else 'str'} as source, got "
+                f"this model was trained on {'images' if self.reads_images else 'text'}: expected "
+                f"{'voi.Regions' if self.reads_images else 'str'} as source, got "
                 f"{kinds.pop().__name__}; `voi show` takes an image or a text"
             )
         targets = Ragged.of([()] * len(sources))

@@ -55,6 +55,14 @@ def test_a_stopped_one_goes_on(run, tmp_path, monkeypatch):
     assert rest == _pairs(whole / "valid.jsonl")[1:]
 
 
+def test_the_beam_is_the_runs_own(tmp_path, monkeypatch):
+    run, out = tmp_path / "run", tmp_path / "out"
+    one, three = ("--set", "training.steps=1"), ("--set", "search.beam=3")
+    assert call(monkeypatch, "train", "chain", *one, *three, "--out", run) == 0
+    assert call(monkeypatch, "distill", run, "--split", "valid", "--out", out) == 0
+    assert json.loads((out / "outputs.about.json").read_text())["beam"] == 3
+
+
 def test_another_beam_needs_another_folder(run, tmp_path, monkeypatch, capsys):
     assert call(monkeypatch, "distill", run, "--split", "valid", "--out", tmp_path) == 0
     options = ("--split", "valid", "--out", tmp_path, "--beam", 3)

@@ -13,6 +13,7 @@ from small_runs import call, tiny_experiment
 from voi import checkpoint, load, runs
 from voi.analysis import Trace, read_traces, write_traces
 from voi.cli.app import app
+from voi.data import Example
 from voi.errors import DataError, MissingExtraError, VoiError
 
 SCENES = "data.options={train=6, valid=2, test=4}"
@@ -126,6 +127,16 @@ def test_a_perturbation_says_that_it_compares_ranks(run, tmp_path):
     assert json.loads((tmp_path / "perturbation.json").read_text())["compared"] == "ranks"
 
 
+def test_repeated_words_of_a_perturbed_target_are_told_apart(run, monkeypatch):
+    repeated = Example("from-left a b c d e", "A A B C D")
+    monkeypatch.setattr("voi.cli.orders.examples_of", lambda *_: [repeated])
+    output = orders(run, "--perturb", 0, "--reference")
+    assert output.splitlines()[1] == "A₁ A₂ B C D"
+    written = [line.split()[-5:] for line in output.splitlines()[2:] if "₁" in line]
+    assert len(written) == 7  # the inferred order, and without each of six parts
+    assert all(sorted(words) == ["A₁", "A₂", "B", "C", "D"] for words in written)
+
+
 def test_images_are_drawn_with_their_regions(images, tmp_path):
     output = orders(images, "--perturb", 1, "--reference", "--out", tmp_path, "--format", "png")
     assert output.startswith("test-1\n")
@@ -173,6 +184,8 @@ def test_a_seed_is_no_negative_number(run, monkeypatch, capsys):
         (["RUN", "--searched", 8, "--reference"], "with --reference, --searched: an"),
         (["RUN", "--counts", "x.json"], "give --traces with --counts"),
         (["RUN", "--format", "png"], "give --out with --format: a folder"),
+        (["RUN", "--images", "."], "without --images: its sources are no images"),
+        (["RUN", "--perturb", 0, "--images", "."], "without --images: its sources are no images"),
         *(
             (["RUN", "--perturb", 0, f"--{name}", value], f"give --perturb without --{name}: it")
             for name, value in (

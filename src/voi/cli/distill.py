@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from voi.cli.app import Device, app
+from voi.cli.app import Beam, Device, app, otherwise
 from voi.distillation import distill
 from voi.model import load
 
@@ -18,7 +18,7 @@ def command(
     run: Annotated[str, typer.Argument(help="A run folder, a model folder, or a hub id.")],
     out: Annotated[Path, typer.Option(help="Folder for the pairs; goes on if it was stopped.")],
     split: Annotated[str, typer.Option(help="The split that is written anew.")] = "train",
-    beam: Annotated[int, typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")] = 5,
+    beam: Beam = None,
     device: Device = "cpu",
 ) -> None:
     """Write a data folder whose targets are a model's own outputs.
@@ -28,7 +28,8 @@ def command(
     Then: voi train --data data/distilled
     """
     model = load(run, device)
-    search, console = replace(model.experiment.search, beam=beam), Console(soft_wrap=True)
+    own, console = model.experiment.search, Console(soft_wrap=True)
+    search = replace(own, beam=otherwise(beam, own.beam))
     with Progress(console=console) as bar:
         line = bar.add_task(split, total=None)
 
@@ -40,4 +41,4 @@ def command(
     said = f"{found.num_pairs:,} pairs in {out}: voi train --data {out}{option}"
     console.print(said, highlight=False, markup=False)
     if found.num_empty:
-        console.print(f"{found.num_empty:,} targets came out empty: their references are kept")
+        console.print(f"targets that came out empty and keep their references: {found.num_empty:,}")

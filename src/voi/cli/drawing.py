@@ -1,6 +1,7 @@
 """Generations drawn in the terminal: one line per step, the new token highlighted."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -8,6 +9,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from voi.search import Hypothesis
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def draw_steps(hypothesis: Hypothesis, console: Console) -> None:
@@ -35,6 +38,21 @@ def visible(text: str) -> str:
 def sentence(text: str) -> str:
     """Return a text that the console prints as it is, brackets and control characters too."""
     return escape(visible(text))
+
+
+def told_apart(tokens: Sequence[str]) -> list[str]:
+    """Return tokens of which each repeated one has a small number behind it, its occurrence.
+
+    >>> told_apart(["a", "b", "a"])
+    ['a₁', 'b', 'a₂']
+    """
+    total, seen = Counter(tokens), Counter[str]()
+    named = []
+    for token in tokens:
+        seen[token] += 1
+        number = str(seen[token]).translate(_SUBSCRIPTS) if total[token] > 1 else ""
+        named.append(token + number)
+    return named
 
 
 def print_stacked(rows: Sequence[Sequence[str]], console: Console) -> None:

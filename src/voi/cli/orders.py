@@ -12,6 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
+from voi.cli.drawing import told_apart
 from voi.data import Example, Task
 from voi.errors import DataError, MissingExtraError
 from voi.model import Model, load
@@ -113,7 +114,7 @@ def orders(
         advice = "--perturb without {}: it looks at one example and draws nothing"
         refuse(advice, limit=limit, samples=samples, counts=counts, tagger=tagger, seed=seed)
         refuse("--reference without {}: no target is written", beam=beam if reference else None)
-        model, task = _open(_only_one(runs or (), traces or ()), device)
+        model, task = _open(_only_one(runs or (), traces or ()), device, images)
         example = _example(task, otherwise(split, "test"), perturb)
         image = picture_of(example, pictures_of(task, images))
         width = otherwise(searched, 0)
@@ -161,9 +162,11 @@ def _only_one(runs: Sequence[Path], traces: Sequence[Path]) -> Path:
     return runs[0]
 
 
-def _open(run: Path, device: str | None) -> tuple[Model, Task]:
+def _open(run: Path, device: str | None, images: Path | None) -> tuple[Model, Task]:
     """Return a model and the data it was trained on."""
     model = load(run, otherwise(device, "cpu"))
+    if not model.reads_images:
+        refuse(f"{run} without {{}}: its sources are no images", images=images)
     return model, model.task()
 
 
@@ -193,7 +196,7 @@ def _of_runs(
     errors = Console(stderr=True)
     with Progress(console=errors, disable=not errors.is_terminal, transient=True) as bar:
         for run in runs:
-            model, task = _open(run, device)
+            model, task = _open(run, device, images)
             examples = examples_of(task, otherwise(split, "test"), otherwise(limit, 0))
             name = run.resolve().name
             job = bar.add_task(name, total=2 * len(examples))
@@ -269,15 +272,19 @@ def _print_close(close: Close, console: Console) -> None:
     source = source_text(close.example.source)
     if source is not None:
         console.print(f"[bold]{escape(source)}[/bold]")
-    written = [found.tokens[i] for i in found.order]
-    console.print(f"{escape(' '.join(found.tokens))}")
-    console.print(f"inferred order: {escape(' '.join(written))}", style="dim")
+    tokens = told_apart(found.tokens)
+    console.print(escape(" ".join(tokens)))
+    console.print(f"inferred order: {escape(_in_order(tokens, found.order))}", style="dim")
     table = Table("part", "removed", "NLD", "ORC", "tau", "order without it", box=None)
     for removal in found.removals[:_SHOWN_PARTS]:
         values = (f"{value:.3f}" for value in (removal.nld, removal.orc, removal.tau))
-        order = " ".join(found.tokens[i] for i in removal.order)
-        table.add_row(str(removal.part + 1), escape(removal.name), *values, escape(order))
+        order = escape(_in_order(tokens, removal.order))
+        table.add_row(str(removal.part + 1), escape(removal.name), *values, order)
     console.print(table)
     if len(found.removals) > _SHOWN_PARTS:
         console.print(f"and {len(found.removals) - _SHOWN_PARTS} parts with no larger effect")
     console.print(f"Compared are {found.compared}, without the part and with it.", style="dim")
+
+
+def _in_order(tokens: Sequence[str], order: Sequence[int]) -> str:
+    return " ".join(tokens[i] for i in order)

@@ -76,7 +76,7 @@ def _check_sourceless(model: Model) -> None:
 
 def _image_task(model: Model) -> ImageTask | None:
     """Return the task whose images the model describes; None where sources are no images."""
-    if model.networks.decoder.source.regions is None:
+    if not model.reads_images:
         return None
     task = model.task()
     if not isinstance(task, ImageTask):

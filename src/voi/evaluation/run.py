@@ -70,7 +70,7 @@ def evaluate(
     model: Model,
     name: str,
     folder: Path,
-    settings: Settings = Settings(),  # noqa: B008  (frozen)
+    settings: Settings = Settings(),
     told: Told = lambda what, done, total: None,
 ) -> System:
     """Decode a split, score what was written, and measure how likely the targets are.

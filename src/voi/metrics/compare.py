@@ -56,7 +56,7 @@ def compare(
     baseline: Sequence[str],
     system: Sequence[str],
     references: Sequence[Sequence[str]],
-    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008  (frozen)
+    bootstrap: Bootstrap = Bootstrap(),
 ) -> Comparison:
     """Return the paired bootstrap of one metric, given by its name in METRICS.
 
@@ -77,7 +77,7 @@ def compare(
 def compare_scores(
     baseline: Score,
     system: Score,
-    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008  (frozen)
+    bootstrap: Bootstrap = Bootstrap(),
 ) -> Comparison:
     """Return the paired bootstrap of the mean of per-example values.
 

@@ -68,7 +68,7 @@ class Sources:
 
 def sources_of(model: Model) -> Sources:
     """Return the sources of a run's task; a run of texts can do without its data."""
-    if model.networks.decoder.source.regions is not None:
+    if model.reads_images:
         return _images(model.task(), model.experiment.data.task)
     try:
         task = model.task()
