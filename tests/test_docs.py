@@ -34,11 +34,16 @@ SETTINGS = {
     config.Phase: "training.phases",
     config.SearchConfig: "search",
 }
-TASKS = ("chain", "addition", "stargraph", "sudoku4", "sorting", "pylines")
+PAIRS = ("chain", "addition", "stargraph", "sudoku4", "sorting", "pylines")
+EMBEDDED = (*PAIRS, "scenes")
 
 
 def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+def _page(task: str) -> Path:
+    return ROOT / "docs" / "tasks" / f"{task}.md"
 
 
 def _without_code(text: str) -> str:
@@ -131,20 +136,33 @@ def test_fields_and_defaults_are_documented(cls, heading):
     _check_table(_table(ROOT / "docs" / "training.md", heading), cls)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", EMBEDDED)
 def test_options_of_tasks_are_documented(name):
     default = make_task(name, {})
-    _check_table(_table(ROOT / "docs" / "tasks.md", name), type(default))
+    _check_table(_table(_page(name), "Options"), type(default))
+
+
+def test_every_embedded_task_and_every_task_of_the_paper_has_a_page():
+    """Every preset is named on the page of its task."""
+    pages = {path.stem for path in (ROOT / "docs" / "tasks").glob("*.md")} - {"index"}
+    assert pages == {*EMBEDDED, "coco", "django", "gigaword", "wmt16-ro-en"}
+    named = (ROOT / "docs" / "tasks" / "index.md").read_text()
+    assert all(f"]({page}.md)" in named for page in pages)
+    assert experiments.presets().keys() - {"files"} <= {
+        f"{page}{kind}"
+        for page in pages
+        for kind in ("", "-small", "-baseline", "-distilled", "-distilled-small")
+    }
 
 
 def test_options_of_files_are_documented():
     _check_table(_table(ROOT / "docs" / "data.md", "files"), FileTask)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", PAIRS)
 def test_example_pairs_have_the_form_of_the_task(name):
     """A pair in the text and a drawn one have the same words but for names, symbols, numbers."""
-    pair = re.search(r"source +(.+)\ntarget +(.+)\n", _section(ROOT / "docs" / "tasks.md", name))
+    pair = re.search(r"source +(.+)\ntarget +(.+)\n", _section(_page(name), name))
     assert pair is not None
     example = Example(*pair.groups())
     if name == "chain":
