@@ -5,6 +5,7 @@ import pytest
 from voi.config import KINDS, Experiment, experiment
 from voi.errors import ConfigError
 from voi.experiments import load_table, override, presets, with_order, with_pretraining
+from voi.training.schedule import rate_factor
 from voi.tables import to_table
 
 
@@ -114,6 +115,23 @@ def test_searched_orders_are_pretrained_in_half_of_the_only_phase():
     table["training"] = {"num_orders": 1, "phases": [{"steps": 3}, {"epochs": 2}]}
     first, second = experiment(with_pretraining(table, "l2r")).training.phases
     assert (first.order, first.steps, second.order, second.epochs) == ("l2r", 3, "", 2)
+
+
+def test_rates_of_a_halved_phase_go_on_as_one():
+    training = {"steps": 101, "warmup": 7, "decay": "linear", "decay_hold": 0.75}
+    table = {"order": {"kind": "sao"}, "training": {"num_orders": 1, **training}}
+    (whole,) = experiment(table).training.phases
+    halves = experiment(with_pretraining(table, "l2r")).training.phases
+    expected = [rate_factor(whole, step, 101) for step in range(101)]
+    rates = [rate_factor(half, step, half.steps) for half in halves for step in range(half.steps)]
+    assert rates == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["django", "coco", "gigaword", "wmt16-ro-en"])
+def test_the_papers_searched_baseline_warms_up_once_and_falls_once(name):
+    first, second = experiment(with_order(load_table(f"{name}-baseline"), "sao")).training.phases
+    assert (first.warmup, first.decay) == (8000, "constant")
+    assert (second.warmup, second.decay) == (0, "linear")
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "my_orders:by_length"])

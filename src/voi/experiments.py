@@ -1,6 +1,7 @@
 """Tables of experiments: read from presets and TOML files, changed by settings and orders."""
 
 import tomllib
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -104,11 +105,22 @@ def with_pretraining(table: Mapping[str, Any], order: str) -> dict[str, Any]:
     training = result.setdefault("training", {})
     phases = training.get("phases", [{}])
     if len(phases) == 1:
-        only = phases[0]
-        name = "epochs" if only.get("epochs", training.get("epochs")) else "steps"
-        whole = only.get(name, training.get(name, 0))
-        half = whole / 2 if name == "epochs" else whole // 2
-        first, second = {**only, name: half, "name": "pretraining"}, {**only, name: whole - half}
-        phases = [first, second]
+        phases = _halves(phases[0], training)
     training["phases"] = [{**phases[0], "order": order}, *phases[1:]]
     return result
+
+
+def _halves(phase: Mapping[str, Any], training: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a phase as two whose rates go on as one: a warm-up in the first, a fall in the second.
+
+    A fall that would begin in the first half begins with the second.
+    """
+    values = ChainMap(dict(phase), dict(training))
+    name = "epochs" if values.get("epochs") else "steps"
+    whole = values.get(name, 0)
+    half = whole / 2 if name == "epochs" else whole // 2
+    rest = whole - half
+    held = max(0.0, values.get("decay_hold", 0.0) * whole - half)  # of the second half
+    first = {"name": "pretraining", name: half, "decay": "constant"}
+    second = {name: rest, "warmup": 0, "decay_hold": held / rest if rest else 0.0}
+    return [{**phase, **first}, {**phase, **second}]
