@@ -5,8 +5,8 @@ import pytest
 from voi.config import KINDS, Experiment, experiment
 from voi.errors import ConfigError
 from voi.experiments import load_table, override, presets, with_order, with_pretraining
-from voi.training.schedule import rate_factor
 from voi.tables import to_table
+from voi.training.schedule import rate_factor
 
 
 def with_settings(*settings, table):
