@@ -68,6 +68,8 @@ OF_ORDERS_ALONE = {  # what a phase changes for a method: nothing of the decoder
     ("voi-high-entropy", "second"): {"entropy_weight": 4.0},
     ("voi-fresh-decoder", "first"): {"entropy_hold": 0.25, "entropy_final": 0.05},
     ("voi-fresh-decoder", "second"): {"freeze_orders": True, "fresh_decoder": True},
+    ("voi-paper", "first"): {"entropy_weight": 0.5},
+    ("voi-paper", "second"): {"entropy_weight": 0.5, "entropy_hold": 0, "entropy_final": 0.002},
 }
 
 

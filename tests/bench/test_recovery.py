@@ -12,7 +12,13 @@ from voi.analysis.reference import common_order
 from voi.bench import recovery
 from voi.bench.frozen import SCENES, DecoderSize, frozen_decoder, num_written
 from voi.bench.recovery import LAWS, NUM_ORDERS, POSITIONS, QUICK, Recipe, recipes, recover
-from voi.bench.recovery_tables import headline, num_orders_rows, position_rows, variant_rows
+from voi.bench.recovery_tables import (
+    headline,
+    num_orders_rows,
+    position_rows,
+    tables,
+    variant_rows,
+)
 from voi.distributions import Delta
 from voi.errors import ConfigError, DataError
 from voi.training import TrainingError
@@ -95,7 +101,9 @@ def test_the_grid_is_the_papers_and_more():
     wanted |= {f"gumbel-matching.xl.k{k}" for k in NUM_ORDERS}
     assert wanted | set(QUICK) <= set(names)
     assert list(names)[:2] == ["gumbel-matching.xl.k4", "gumbel-matching.xl.k10"]
-    assert len(set(names.values())) == len(names) == 12 + 4 + 8
+    assert len(set(names.values())) == len(names) == 12 + 4 + 8 + 7
+    papers = {name.removesuffix(".paper") for name in names if name.endswith(".paper")}
+    assert papers == {name for name in wanted if "matrix" not in name and name.endswith("k4")}
 
 
 def test_cells_are_resumed_and_not_mixed(folder, frozen, monkeypatch):
@@ -162,6 +170,16 @@ def test_tables_have_the_papers_figures_beside_ours():
     assert changes["ppo"] == ["-2.0", "-1.0", "0.400", "0.200", "7", "0"]
     assert changes["paper"] == [*5 * "-", "none"]
     assert len(changes) == 1 + 9
+
+
+def test_tables_of_the_papers_estimator_hold_what_was_measured():
+    cell = made_up("plackett-luce.relative.k4.paper", 0, 0.2)
+    (title,) = tables([cell])
+    assert "paper's estimator" in title
+    assert tables([cell])[title][1:] == [
+        ["relative", "plackett-luce", "0.53", "0.200", "0.100", "7", "0"]
+    ]
+    assert len(tables([cell, made_up("gumbel-matching.xl.k4", 0, 0.1)])) == 4
 
 
 def test_the_command_writes_tables_and_plots(folder, frozen, monkeypatch, capsys):

@@ -44,6 +44,17 @@ METHODS: Mapping[str, Sequence[str]] = {  # the order, and settings of the exper
         "training.phases.1.freeze_orders=true",
         "training.phases.1.fresh_decoder=true",
     ),
+    "voi-paper": (  # the paper's estimator and weights of the entropy
+        "voi",
+        "order.law=gumbel-matching",
+        "order.rows=position",
+        "objective.baseline=mean",
+        "objective.entropy=gumbel",
+        "training.phases.0.entropy_weight=0.5",
+        "training.phases.1.entropy_weight=0.5",
+        "training.phases.1.entropy_hold=0",
+        "training.phases.1.entropy_final=0.002",
+    ),
 }
 QUICK_METHODS = "l2r,voi-gumbel-matching"
 

@@ -22,6 +22,13 @@ from voi.training.schedule import entropy_weight, rate_factor
 
 POSITIONS = ("xl", "relative", "sinusoid", "sinusoid+attention")
 LAWS = ("gumbel-matching", "plackett-luce", "matrix-plackett-luce")
+PAPER_LAWS = ("gumbel-matching", "plackett-luce")  # those of the paper's table
+PAPER: Mapping[str, Any] = {  # its estimator
+    "baseline": "mean",
+    "standardize": False,
+    "entropy": "gumbel",
+    "rows": "position",
+}
 NUM_ORDERS = (2, 3, 4, 10, 20)
 POINTS = 30  # of a curve
 CURVE_SAMPLES, FINAL_SAMPLES = 8, 64  # orders of each caption that are drawn to be measured
@@ -56,7 +63,12 @@ def recipes() -> dict[str, Recipe]:
     by_k = [dataclasses.replace(base, num_orders=k) for k in (10, 2, 3, 20)]
     named = {_name(recipe): recipe for recipe in (grid[0], by_k[0], *grid[1:3], *by_k[1:])}
     named |= {f"{_name(base)}.{name}": recipe for name, recipe in _variants(base).items()}
-    return named | {_name(recipe): recipe for recipe in grid}
+    named |= {_name(recipe): recipe for recipe in grid}
+    return named | {
+        f"{_name(recipe)}.paper": dataclasses.replace(recipe, **PAPER)
+        for recipe in grid
+        if recipe.law in PAPER_LAWS
+    }
 
 
 def _name(recipe: Recipe) -> str:
@@ -65,7 +77,7 @@ def _name(recipe: Recipe) -> str:
 
 def _variants(base: Recipe) -> dict[str, Recipe]:
     """Return the further rows: one choice changed each, and all of the paper's choices at once."""
-    changes: dict[str, dict[str, Any]] = {
+    changes: dict[str, Mapping[str, Any]] = {
         "mean-baseline": {"baseline": "mean"},
         "raw-rewards": {"standardize": False},
         "no-floor": {"standardize_floor": 1e-6},
@@ -74,8 +86,7 @@ def _variants(base: Recipe) -> dict[str, Recipe]:
         "ppo": {"estimator": "ppo"},
         "position-rows": {"rows": "position"},
     }
-    paper = {"baseline": "mean", "standardize": False, "entropy": "gumbel", "rows": "position"}
-    changes["paper"] = paper
+    changes["paper"] = PAPER
     return {name: dataclasses.replace(base, **change) for name, change in changes.items()}
 
 

@@ -33,16 +33,22 @@ def by_cell(results: Sequence[Result]) -> dict[str, list[Result]]:
     return {name: results for name, results in found.items() if results}
 
 
-def position_rows(results: Sequence[Result]) -> Rows:
-    """Return the first table: position encodings against laws."""
+def position_rows(results: Sequence[Result], variant: str = "") -> Rows:
+    """Return the first table, or that of a variant: position encodings against laws."""
     cells, table = by_cell(results), [["encoding", "law", *_HEADER]]
     for positions in POSITIONS:
         for law in LAWS:
             paper = PAPER_POSITIONS.get((law, positions))
-            found = cells.get(f"{law}.{positions}.k4", [])
+            found = cells.get(f"{law}.{positions}.k4{variant}", [])
             said = "-" if paper is None else f"{paper:.2f}"
             table.append([positions, law, said, *_figures(found)])
     return table
+
+
+def paper_rows(results: Sequence[Result]) -> Rows:
+    """Return the first table under the paper's estimator, as far as it was measured."""
+    header, *rows = position_rows(results, ".paper")
+    return [header, *filter(_is_measured, rows)]
 
 
 def num_orders_rows(results: Sequence[Result]) -> Rows:
@@ -85,12 +91,18 @@ def headline(results: Sequence[Result]) -> Rows:
 
 
 def tables(results: Sequence[Result]) -> dict[str, Rows]:
-    """Return the three tables by title."""
-    return {
+    """Return by title the tables of which something was measured."""
+    made = {
         "Position encodings and laws, K = 4": position_rows(results),
         "Orders sampled per caption, gumbel-matching, xl": num_orders_rows(results),
         "The recipe, gumbel-matching, xl, K = 4": variant_rows(results),
+        "Encodings and laws under the paper's estimator, K = 4": paper_rows(results),
     }
+    return {title: rows for title, rows in made.items() if any(map(_is_measured, rows[1:]))}
+
+
+def _is_measured(row: Sequence[str]) -> bool:
+    return row[-1] != seeds([])
 
 
 def about(results: Sequence[Result]) -> str:
@@ -127,13 +139,16 @@ def draw(results: Sequence[Result], folder: Path) -> dict[str, str]:
 
 def _plotted(cells: Mapping[str, list[Result]]) -> dict[str, dict[str, Curve]]:
     """Return the curves of each plot that has any."""
-    groups: dict[str, dict[str, Curve]] = {"encodings": {}, "orders": {}, "recipes": {}}
+    names = ("encodings", "orders", "recipes", "paper")
+    groups: dict[str, dict[str, Curve]] = {name: {} for name in names}
     for name, found in cells.items():
         law, positions, rest = name.split(".", 2)
         k, _, change = rest.partition(".")
         curve = seed_curve(found, "sampled")
-        if change or name == BASE:
+        if name.startswith(BASE) and (change or name == BASE):
             groups["recipes"][change or "none changed"] = curve
+        if change == "paper":
+            groups["paper"][f"{law}, {positions}"] = curve
         if not change and k == "k4":
             groups["encodings"][f"{law}, {positions}"] = curve
         if not change and (law, positions) == ("gumbel-matching", "xl"):

@@ -20,7 +20,7 @@ METRICS_OF: dict[Kind, tuple[str, ...]] = {
     "text": ("bleu", "chrf", "ter", "exact_match"),
     "nothing given": (),  # no source: no text is right or wrong
 }
-"""The metrics of each kind of task; for the paper's tasks they are the paper's."""
+"""The metrics of each kind of task: those the paper reports, not always by its programs."""
 
 
 def kind_of(task: str, tokens: TokensConfig, source: Source) -> Kind:
