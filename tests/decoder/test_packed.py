@@ -53,10 +53,10 @@ def test_a_twin_leaves_its_original_alone():
 
 
 @pytest.mark.parametrize("size", [9, 700])
-def test_word_scores_are_products_with_the_embedding(size):
+def test_vocabulary_scores_are_products_with_the_embedding(size):
     torch.manual_seed(0)
     embedding, x = nn.Embedding(size, 512), torch.randn(3, 2, 512)
-    found = packed.word_scores(embedding)(x)
+    found = packed.vocabulary_scores(embedding)(x)
     torch.testing.assert_close(found, x @ embedding.weight.t(), atol=1e-3, rtol=1e-5)
 
 
@@ -85,5 +85,5 @@ def test_under_autocast_maps_are_shared():
     large, embedding = nn.Linear(512, 640), nn.Embedding(640, 512)
     with torch.autocast("cpu", torch.bfloat16):
         assert packed.packed(large) is large
-        scores = packed.word_scores(embedding)(torch.randn(3, 512))
+        scores = packed.vocabulary_scores(embedding)(torch.randn(3, 512))
     assert scores.dtype == torch.bfloat16

@@ -44,8 +44,8 @@ def packed(module: Part) -> Part:
     return twin
 
 
-def word_scores(embedding: nn.Embedding) -> nn.Module:
-    """Return the map from states to one score per word, whose weight is the embedding's."""
+def vocabulary_scores(embedding: nn.Embedding) -> nn.Module:
+    """Return the map from states to one score per token, whose weight is the embedding's."""
     if _gains(embedding.weight):
         return PackedLinear(embedding.weight)
     scores = nn.Linear(embedding.embedding_dim, embedding.num_embeddings, False, device="meta")

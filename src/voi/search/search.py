@@ -26,7 +26,7 @@ class Sampling:
 
     num_samples: int = 1
     temperature: float = 1.0
-    top_p: float = 1.0  # nucleus, of words and of slots
+    top_p: float = 1.0  # nucleus, of tokens and of slots
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Sampling:
 class Found:
     """A finished hypothesis in ids."""
 
-    words: tuple[int, ...]  # in generation order
+    tokens: tuple[int, ...]  # in generation order
     slots: tuple[int, ...]
     token_scores: tuple[float, ...]  # END's is the last
     slot_scores: tuple[float, ...]
@@ -71,7 +71,7 @@ def search(
 ) -> list[list[Found]]:
     """Return the hypotheses of each example, best first.
 
-    Beam search over (word, slot) pairs scored jointly; beam 1 is greedy. With `sampling` they are
+    Beam search over (token, slot) pairs scored jointly; beam 1 is greedy. With `sampling` they are
     drawn instead, and come in the order drawn. Every hypothesis ends with END, which `max_length`
     enforces, and its score is log p(y, z | x) of the model. A `Stepper` of the decoder serves many
     searches, as long as the weights stay the same.
@@ -83,14 +83,14 @@ def search(
         raise ValueError(f"nbest must be at most the beam, got {nbest} and {beam}")
     num_examples, device = source.mask.shape[0], source.mask.device
     copies = sampling.num_samples if sampling else 1  # each drawn on its own, as one more example
-    batch, width = num_examples * copies, 1 if sampling else beam
+    batch, beam = num_examples * copies, 1 if sampling else beam
     rows = torch.arange(batch, device=device)  # the examples that `state` holds
     all_rules = [rule for rule in rules or [Rules()] * num_examples for _ in range(copies)]
-    constraints = Constraints.start(all_rules, width, max_length, device)
+    constraints = Constraints.start(all_rules, beam, max_length, device)
     stepper = decoder if isinstance(decoder, Stepper) else Stepper(decoder)
     numbers = range(first, first + num_examples)
     chances = sampling.chances(numbers, max_length).to(device) if sampling else None
-    state = SearchState.start(stepper, source.select(rows // copies), width, constraints, chances)
+    state = SearchState.start(stepper, source.select(rows // copies), beam, constraints, chances)
     choose: Chooser = BestPairs(length_penalty)
     if sampling:
         choose = ByChance(sampling.temperature, sampling.top_p)
@@ -135,7 +135,7 @@ def _found(state: SearchState, row: int, i: int) -> Found:
     steps = int(state.lengths[row, i])  # END counted
     history = {name: x[row, i].tolist() for name, x in vars(state.history).items()}
     return Found(
-        words=tuple(history["words"][: steps - 1]),
+        tokens=tuple(history["tokens"][: steps - 1]),
         slots=tuple(history["slots"][: steps - 1]),
         token_scores=tuple(history["token_scores"][:steps]),
         slot_scores=tuple(history["slot_scores"][: steps - 1]),
@@ -159,8 +159,8 @@ def order_of_slots(slots: Sequence[int]) -> list[int]:
 
 
 def ids_in_reading_order(found: Found) -> list[int]:
-    """Return a hypothesis' words as they are read."""
+    """Return a hypothesis' tokens as they are read."""
     written: list[int] = []
-    for word, slot in zip(found.words, found.slots, strict=True):
-        written.insert(slot, word)
+    for token, slot in zip(found.tokens, found.slots, strict=True):
+        written.insert(slot, token)
     return written
