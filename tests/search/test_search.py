@@ -12,7 +12,7 @@ from small_models import text_batch, tiny_decoder
 from voi.decoder.cache import Stepper
 from voi.search import Rules, Sampling, ids_in_reading_order, order_of_slots, search
 from voi.search.choose import nucleus
-from voi.search.constraints import Constraints
+from voi.search.rule_state import RuleState
 from voi.search.search import _is_done
 from voi.search.state import SearchState
 from voi.tokens import END
@@ -223,8 +223,8 @@ def test_double_precision_is_kept():
 def test_a_search_goes_on_while_an_open_hypothesis_can_win(penalty):
     """One is closed at -2.3 after 3 steps; of the open ones one is better, one hopeless."""
     decoder = tiny_decoder()
-    constraints = Constraints.start([Rules()] * 2, 2, 200, torch.device("cpu"))
-    started = SearchState.start(Stepper(decoder), _source(decoder, SOURCES[:2]), 2, constraints)
+    rules = RuleState.start([Rules()] * 2, 2, 200, torch.device("cpu"))
+    started = SearchState.start(Stepper(decoder), _source(decoder, SOURCES[:2]), 2, rules)
     state = dataclasses.replace(
         started,
         scores=torch.tensor([[-2.3, -0.1], [-2.3, -999.0]]),

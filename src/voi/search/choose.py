@@ -37,7 +37,7 @@ class BestPairs:
 
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
         beam = state.scores.shape[1]
-        log_probs = state.constraints.allow_tokens(stepper.token_log_probs(state.states))
+        log_probs = state.rules.allow_tokens(stepper.token_log_probs(state.states))
         log_probs = log_probs.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
         bounds = log_probs + state.scores.unsqueeze(-1)  # no pair of this token can score higher
         count = min(beam + 2, log_probs.shape[-1])
@@ -93,7 +93,7 @@ def _pairs(
 ) -> _Pairs:
     """Return the pairs of some tokens with all slots; END has one place, and no slot term."""
     slot_scores = stepper.slot_log_probs(state.cache, state.states, tokens, state.reading)
-    slot_scores = state.constraints.allow_slots(slot_scores, tokens)
+    slot_scores = state.rules.allow_slots(slot_scores, tokens)
     end = torch.full_like(slot_scores, -torch.inf)
     end[..., -1] = 0.0
     slot_scores = torch.where((tokens == END).unsqueeze(-1), end, slot_scores)
@@ -115,10 +115,10 @@ class ByChance:
         of_tokens = stepper.token_log_probs(state.states)
         assert state.chances is not None
         for_tokens, for_slots = state.chances[:, state.history.tokens.shape[-1]].unbind(-1)
-        tokens = self._draw(state.constraints.allow_tokens(of_tokens), for_tokens)
+        tokens = self._draw(state.rules.allow_tokens(of_tokens), for_tokens)
         only = tokens.unsqueeze(-1)  # one choice each
         of_slots = stepper.slot_log_probs(state.cache, state.states, only, state.reading)
-        allowed = state.constraints.allow_slots(of_slots, only)
+        allowed = state.rules.allow_slots(of_slots, only)
         is_end = tokens == END
         allowed = torch.where(is_end[..., None, None], of_slots, allowed).squeeze(2)
         slots = self._draw(allowed, for_slots).where(~is_end, of_slots.shape[-1] - 1)

@@ -11,7 +11,7 @@ from torch import Tensor
 from voi.decoder import InsertionDecoder, SourceStates
 from voi.decoder.cache import Stepper
 from voi.search.choose import BestPairs, ByChance, Chooser, penalized
-from voi.search.constraints import Constraints
+from voi.search.rule_state import RuleState
 from voi.search.rules import Rules
 from voi.search.state import SearchState
 
@@ -86,11 +86,11 @@ def search(
     batch, beam = num_examples * copies, 1 if sampling else beam
     rows = torch.arange(batch, device=device)  # the examples that `state` holds
     all_rules = [rule for rule in rules or [Rules()] * num_examples for _ in range(copies)]
-    constraints = Constraints.start(all_rules, beam, max_length, device)
+    rule_state = RuleState.start(all_rules, beam, max_length, device)
     stepper = decoder if isinstance(decoder, Stepper) else Stepper(decoder)
     numbers = range(first, first + num_examples)
     chances = sampling.chances(numbers, max_length).to(device) if sampling else None
-    state = SearchState.start(stepper, source.select(rows // copies), beam, constraints, chances)
+    state = SearchState.start(stepper, source.select(rows // copies), beam, rule_state, chances)
     choose: Chooser = BestPairs(length_penalty)
     if sampling:
         choose = ByChance(sampling.temperature, sampling.top_p)
@@ -117,7 +117,7 @@ def _is_done(state: SearchState, nbest: int, penalty: float) -> Bool[Tensor, " b
     at the next where long targets are punished (a negative penalty).
     """
     closed = penalized(state.scores, state.lengths, penalty).masked_fill(~state.closed, -torch.inf)
-    at = state.constraints.max_length + 1 if penalty >= 0 else state.lengths + 1
+    at = state.rules.max_length + 1 if penalty >= 0 else state.lengths + 1
     hope = penalized(state.scores, at, penalty).masked_fill(state.closed, -torch.inf)
     nth = closed.topk(nbest, dim=1).values[:, -1]
     return (hope.amax(1) <= nth) | (hope.amax(1) == -torch.inf)

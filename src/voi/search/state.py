@@ -8,7 +8,7 @@ from torch import Tensor
 
 from voi.decoder import SourceStates
 from voi.decoder.cache import Cache, Stepper, insert_entries
-from voi.search.constraints import Constraints
+from voi.search.rule_state import RuleState
 from voi.tokens.vocabulary import END
 
 
@@ -51,7 +51,7 @@ class SearchState:
     scores: Float[Tensor, "batch beam"]  # log p(y, z | x) so far; -inf: no hypothesis
     lengths: Int[Tensor, "batch beam"]  # steps taken, END counted
     closed: Bool[Tensor, "batch beam"]
-    constraints: Constraints
+    rules: RuleState
     chances: Float[Tensor, "batch steps 2"] | None = None  # in [0, 1): for each step's token, slot
 
     @staticmethod
@@ -59,7 +59,7 @@ class SearchState:
         stepper: Stepper,
         source: SourceStates,
         beam: int,
-        constraints: Constraints,
+        rules: RuleState,
         chances: Float[Tensor, "batch steps 2"] | None = None,
     ) -> "SearchState":
         """Return one empty hypothesis per example, and `beam - 1` that do not exist yet."""
@@ -76,7 +76,7 @@ class SearchState:
             scores,
             lengths=torch.zeros(batch, beam, dtype=torch.long, device=device),
             closed=torch.zeros(batch, beam, dtype=torch.bool, device=device),
-            constraints=constraints,
+            rules=rules,
             chances=chances,
         )
 
@@ -104,7 +104,7 @@ class SearchState:
             self.scores.gather(1, parents) + gain,
             self.lengths.gather(1, parents) + (~was_closed).long(),
             was_closed | (choice.tokens == END),
-            self.constraints.advance(parents, choice.tokens, choice.slots),
+            self.rules.advance(parents, choice.tokens, choice.slots),
             self.chances,
         )
 
@@ -125,7 +125,7 @@ class SearchState:
             self,
             cache=self.cache.select(rows),
             history=history,
-            constraints=self.constraints.select(rows),
+            rules=self.rules.select(rows),
             chances=None if self.chances is None else self.chances[rows],
             **tensors,
         )

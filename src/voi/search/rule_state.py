@@ -1,9 +1,9 @@
-"""What a search must and must not write: given tokens, gaps, required words, a maximal length.
+"""How rules are kept during a search, for all hypotheses of a batch at once.
 
-Every rule is kept by leaving out choices that break it or would make it impossible to keep, so all
-outputs obey. Given tokens are written first, left to right; what follows may only go into open
-slots. A required word of several tokens is written at one go, left to right, and nothing comes
-between. END is possible once nothing is owed: every gap has a token, every required word stands.
+Choices that break a rule, or would make it impossible to keep, are left out, so all outputs obey.
+Given tokens are written first, left to right; what follows may only go into open slots. A required
+word of several tokens is written at one go, left to right, and nothing comes between. END is
+possible once nothing is owed: every gap has a token, every required word stands.
 """
 
 import math
@@ -19,8 +19,8 @@ from voi.tokens.vocabulary import END
 
 
 @dataclass(frozen=True)
-class Constraints:
-    """The rules of a batch and how far each hypothesis has come in keeping them."""
+class RuleState:
+    """The rules of a batch, and what each hypothesis has yet to do to keep them."""
 
     given: Int[Tensor, "batch g"]
     num_given: Int[Tensor, " batch"]
@@ -39,8 +39,8 @@ class Constraints:
     @staticmethod
     def start(
         rules: Sequence[Rules], beam: int, max_length: int, device: torch.device
-    ) -> "Constraints":
-        """Return the constraints of a batch before the first step."""
+    ) -> "RuleState":
+        """Return the state of a batch before the first step."""
         check_lengths(rules, max_length)
         given = _padded([r.given for r in rules], 0, device)
         required = _padded_words([r.required for r in rules], device)
@@ -48,7 +48,7 @@ class Constraints:
         given_open = _padded([r.open_slots for r in rules], 0, device).bool()
         given_gaps = _padded([r.gaps for r in rules], 0, device).bool()
         is_free = (num_given == 0)[:, None, None].expand(-1, beam, -1)
-        return Constraints(
+        return RuleState(
             given,
             num_given,
             given_open,
@@ -63,8 +63,8 @@ class Constraints:
             is_free=all(rule == Rules() for rule in rules),
         )
 
-    def select(self, rows: Int[Tensor, " rows"]) -> "Constraints":
-        """Return the constraints of some examples of the batch."""
+    def select(self, rows: Int[Tensor, " rows"]) -> "RuleState":
+        """Return the state of some examples of the batch."""
         names = ["given", "num_given", "given_open", "given_gaps", "required"]
         names += ["open", "gaps", "missing", "begun", "place"]
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
@@ -142,8 +142,8 @@ class Constraints:
         parents: Int[Tensor, "batch beam"],
         tokens: Int[Tensor, "batch beam"],
         slots: Int[Tensor, "batch beam"],
-    ) -> "Constraints":
-        """Return the constraints after each hypothesis took a step from one of the old ones."""
+    ) -> "RuleState":
+        """Return the state after each hypothesis took a step from one of the old ones."""
         if self.is_free:
             return replace(self, step=self.step + 1)
         is_open, gaps, missing, begun = (
