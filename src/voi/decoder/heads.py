@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from voi.layers import precise
+from voi.linear import Linear, linear
 from voi.permutation import Neighbours
-from voi.products import Linear, linear
 from voi.tokens.vocabulary import PAD, START
 
 NEVER_PRODUCED = (PAD, START)

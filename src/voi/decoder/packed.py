@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from voi.products import has_onednn, onednn_linear
+from voi.linear import has_onednn, onednn_linear
 
 _ROWS = 32  # the number of rows the layout is chosen for; it serves others nearly as well
 _LEAST_ENTRIES = 2**18  # smaller weights gain less than the call costs

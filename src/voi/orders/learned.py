@@ -17,9 +17,9 @@ from voi.distributions import (
     PlackettLuce,
 )
 from voi.layers import Block, RelativeBias, XLBias, precise, sinusoids
+from voi.linear import Linear
 from voi.orders.user_law import load_law
 from voi.pos import UNIVERSAL
-from voi.products import Linear
 
 LAWS: Mapping[str, Callable[..., OrderLaw]] = {
     "gumbel-matching": GumbelMatching,
