@@ -61,7 +61,7 @@ class OrderGenerator(nn.Module):
         self.dropout = nn.Dropout(c.dropout)
         self.tags = nn.Embedding(len(UNIVERSAL), c.width) if c.tags else None
         self.law = LAWS[c.law] if c.law in LAWS else load_law(c.law)
-        is_vector = getattr(self.law, "event_scores", "matrix") == "vector"
+        is_vector = getattr(self.law, "logits_shape", "matrix") == "vector"
         self.head = ScoreHead(c.width) if is_vector else MatrixHead(c.width, c.rows)
         self._decoder: Callable[[], InsertionDecoder] | None = None
 
