@@ -5,10 +5,11 @@ import torch
 from torch import nn
 
 from small_models import text_batch
+from voi.analysis import order_of_slots
 from voi.config import DecoderConfig
 from voi.decoder import InsertionDecoder, packed
 from voi.decoder.cache import Stepper
-from voi.search import ids_in_reading_order, order_of_slots, search
+from voi.search import ids_in_reading_order, search
 
 has_layout = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="this build of torch has no such layout"

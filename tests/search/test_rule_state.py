@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from small_models import text_batch, tiny_decoder
+from voi.analysis import order_of_slots
 from voi.errors import DataError
-from voi.search import Rules, Sampling, ids_in_reading_order, order_of_slots, search
+from voi.search import Rules, Sampling, ids_in_reading_order, search
 
 WORDS = st.integers(4, 9)
 DECODER = tiny_decoder(10, seed=8)

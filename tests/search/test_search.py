@@ -9,8 +9,9 @@ import torch
 
 from chance import assert_frequencies
 from small_models import text_batch, tiny_decoder
+from voi.analysis import order_of_slots
 from voi.decoder.cache import Stepper
-from voi.search import Rules, Sampling, ids_in_reading_order, order_of_slots, search
+from voi.search import Rules, Sampling, ids_in_reading_order, search
 from voi.search.choose import nucleus
 from voi.search.rule_state import RuleState
 from voi.search.search import _is_done

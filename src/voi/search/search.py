@@ -143,21 +143,6 @@ def _found(state: SearchState, row: int, i: int) -> Found:
     )
 
 
-def order_of_slots(slots: Sequence[int]) -> list[int]:
-    """Return order[t], the final position of step t's token, from the slots of all steps.
-
-    >>> order_of_slots([0, 0, 1])
-    [2, 0, 1]
-    """
-    written: list[int] = []
-    for step, slot in enumerate(slots):
-        written.insert(slot, step)
-    order = [0] * len(written)
-    for place, step in enumerate(written):
-        order[step] = place
-    return order
-
-
 def ids_in_reading_order(found: Found) -> list[int]:
     """Return a hypothesis' tokens as they are read."""
     written: list[int] = []
