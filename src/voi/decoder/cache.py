@@ -29,7 +29,7 @@ class Cache:
     keys: list[Float[Tensor, "batch h capacity dh"]]
     values: list[Float[Tensor, "batch h capacity dh"]]
     slot_keys: Float[Tensor, "batch capacity 2 d"]
-    slot_token_keys: Float[Tensor, "batch capacity 2 d"]  # the same, to be met by a token's vector
+    slot_token_keys: Float[Tensor, "batch capacity 2 d"]  # the same, to multiply tokens' vectors
     used: int = 0
 
     @property
@@ -49,7 +49,7 @@ class Cache:
         )
 
     def make_room(self, count: int) -> None:
-        """Let `count` more entries fit; capacity doubles, so entries are rarely moved."""
+        """Make `count` more entries fit; capacity doubles, so entries are rarely copied."""
         while self.used + count > self.capacity:
             self.keys = [_doubled(x, 2) for x in self.keys]
             self.values = [_doubled(x, 2) for x in self.values]
@@ -77,7 +77,7 @@ def _doubled(entries: Tensor, dim: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Sight:
-    """How the tokens being written see the pool: as an additive mask, and who stands where."""
+    """What the tokens being written see of the pool, and on which side of them it stands."""
 
     mask: Float[Tensor, "batch 1 beam used"]  # 0 on a hypothesis' own tokens, -inf elsewhere
     relation: Float[Tensor, "batch 1 beam used"]  # +1 right of the new token, -1 left, 0 itself

@@ -64,7 +64,11 @@ def _probabilities(logits: Float[Tensor, "tokens v"]) -> Float[Tensor, "tokens v
 def _less_chosen(
     probs: Float[Tensor, "tokens v"], tokens: Int[Tensor, " tokens"]
 ) -> Float[Tensor, "tokens v"]:
-    """Return p - 1[chosen] in place of p; once rounded, p near one would leave nothing of it."""
+    """Return p - 1[chosen], computed in place.
+
+    Subtract 1 at the chosen token before rounding; rounding p near 1 first would lose the
+    difference.
+    """
     return probs.scatter_add_(1, tokens.unsqueeze(-1), -probs.new_ones(len(tokens), 1))
 
 
@@ -77,8 +81,8 @@ def _mean_weight(weight: Float[Tensor, "v d"]) -> Float[Tensor, " d"]:
 class _TokenTerms(torch.autograd.Function):
     """Log-probability of the chosen token, and of all tokens in the mean, chunk by chunk.
 
-    Where one chunk holds all tokens, its probabilities are kept for the backward pass and
-    overwritten there; else each chunk is computed again.
+    Where one chunk holds all tokens, p - 1[chosen] is kept for the backward pass; else that pass
+    computes each chunk again.
     """
 
     @staticmethod
@@ -110,10 +114,11 @@ class _TokenTerms(torch.autograd.Function):
     def backward(
         ctx: Any, of_token: Tensor | None, of_mean: Tensor | None
     ) -> tuple[Tensor, Tensor, None]:
-        """Return gradients: by the logits the token has 1[chosen] - p, the mean 1/v - p.
+        """Return the gradients by hidden states and weight.
 
-        p - 1[chosen] serves both; what it takes from the mean is put back. Rows are scaled where
-        they are d wide, not v.
+        By the logits, the token's term has the gradient 1[chosen] - p and the mean 1/v - p. One
+        product with p - 1[chosen] serves both, and 1/v - 1[chosen] is added for the mean. Rows are
+        scaled where they are d wide, not v.
         """
         hidden, weight, tokens, mean_weight = ctx.saved_tensors
         total = sum(

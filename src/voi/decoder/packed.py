@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from voi.linear import has_onednn, onednn_linear
 
 _ROWS = 32  # the number of rows the layout is chosen for; it serves others nearly as well
-_LEAST_ENTRIES = 2**18  # smaller weights gain less than the call costs
+_LEAST_ENTRIES = 2**18  # with smaller weights the call costs more than it saves
 
 Part = TypeVar("Part", bound=nn.Module)
 

@@ -10,7 +10,10 @@ from voi.permutation import token_mask
 
 
 class EarlyLate(ScoredLaw):
-    """Every token is early with probability sigmoid(s), else late; of the labels z is all we see.
+    """Early tokens from left to right, then the late ones.
+
+    Each token is labelled early with probability sigmoid(s), else late; only the resulting order is
+    observed, not the labels.
 
     q(z) = sum_{k in splits(z)} prod_{t < k} sigmoid(s[z_t]) prod_{t >= k} sigmoid(-s[z_t])
                                                                     (docs/math.md, "early-late")
@@ -27,7 +30,7 @@ class EarlyLate(ScoredLaw):
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
-        logits = self.logits.double()  # chances of 1e-8 are finer than a float32 can be drawn
+        logits = self.logits.double()  # float32 draws are too coarse for a probability of 1e-8
         chances = torch.rand_like(logits.expand(self._extended_shape(sample_shape)))
         return self._order(chances >= logits.sigmoid())
 
@@ -48,7 +51,10 @@ class EarlyLate(ScoredLaw):
         return torch.where(is_reading.unsqueeze(-1), reading, order)
 
     def entropy(self) -> Tensor:
-        """Return the entropy of the labels, less what reading order leaves open of them."""
+        """Return the entropy of the labels less what the order does not tell of them.
+
+        Only reading order leaves labels open: n + 1 splits give it.
+        """
         s = self.logits
         labels = -(s.sigmoid() * logsigmoid(s) + (-s).sigmoid() * logsigmoid(-s))
         by_split = self._by_split(self.logits)

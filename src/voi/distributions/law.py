@@ -58,8 +58,8 @@ def log_factorial(lengths: Tensor, dtype: torch.dtype) -> Tensor:
 class OrderLaw(Distribution):
     """A law over orders `[n]` of rows with `lengths` tokens; the tail is `order[t] = t`.
 
-    A subclass sets its parameters, the padded ones to a value that cannot be seen in any result,
-    and hands the lengths on.
+    A subclass sets its own parameters, with padding that affects no result, before it calls this
+    constructor with the lengths.
     """
 
     has_rsample = False

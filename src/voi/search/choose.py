@@ -51,7 +51,7 @@ class BestPairs:
             count = min(4 * count, needed)
 
     def _best(self, state: SearchState, pairs: "_Pairs") -> tuple[Choice, Float[Tensor, " batch"]]:
-        """Return the choice and the raw score that a left-out pair would have to beat."""
+        """Return the choice, and the score without penalty that a left-out pair must exceed."""
         beam, num_slots = state.scores.shape[1], pairs.slot_scores.shape[-1]
         joint = pairs.joint + state.scores[..., None, None]
         step = state.history.tokens.shape[-1] + 1
@@ -150,5 +150,5 @@ def nucleus(probs: Float[Tensor, "*rows n"], top_p: float) -> Bool[Tensor, "*row
     tensor([False,  True,  True])
     """
     ordered, index = probs.sort(dim=-1, descending=True)
-    is_needed = ordered.cumsum(-1) - ordered < top_p  # what stands before is not enough yet
+    is_needed = ordered.cumsum(-1) - ordered < top_p  # more probable entries hold less than top_p
     return torch.zeros_like(is_needed).scatter(-1, index, is_needed)

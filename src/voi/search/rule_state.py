@@ -33,7 +33,7 @@ class RuleState:
     missing: Bool[Tensor, "batch beam r"]
     begun: Int[Tensor, "batch beam p"]  # the tokens that a word in the making still lacks, then -1
     place: Int[Tensor, "batch beam"]  # the slot for the first of them
-    is_free: bool  # no example has a rule: there is nothing but the maximal length
+    is_free: bool  # no example has rules: only the maximal length holds
     step: int = field(default=0)
 
     @staticmethod
@@ -71,7 +71,7 @@ class RuleState:
 
     @property
     def owed(self) -> Int[Tensor, "batch beam"]:
-        """Tokens that must still be written, at most."""
+        """How many tokens suffice to keep all rules from here on."""
         unwritten = (self.num_given - self.step).clamp(min=0)
         gaps_to_come = self.given_gaps.sum(-1).where(unwritten > 0, 0)
         sizes = (self.required >= 0).sum(-1).unsqueeze(1)
@@ -153,8 +153,9 @@ class RuleState:
         is_inside = begun[..., :1] >= 0
         hit = (tokens.unsqueeze(-1) == self.required[:, None, :, 0]) & missing & ~is_inside
         is_given = (self.step < self.num_given)[:, None, None]
-        hit = hit & ~(is_given & (self.required[:, None, :, 1:] >= 0).any(-1))  # its next is given
-        hit = hit & (hit.cumsum(-1) == 1)  # one occurrence pays one debt
+        is_long = (self.required[:, None, :, 1:] >= 0).any(-1)
+        hit = hit & ~(is_given & is_long)  # the next token is a given one, not the word's
+        hit = hit & (hit.cumsum(-1) == 1)  # a word required twice must be written twice
         begins = (hit.unsqueeze(-1) * (self.required.unsqueeze(1) + 1)).sum(2) - 1  # -1: none
         begun = nn.functional.pad(torch.where(is_inside, begun, begins)[..., 1:], (0, 1), value=-1)
         is_open, gaps = (_split(is_open, slots), _split(gaps, slots))
