@@ -70,7 +70,7 @@ def ours(beam: int, length: int = TARGET_LENGTH) -> Callable[[], None]:
     @torch.inference_mode()
     def run() -> None:
         found = search(stepper, decoder.encode(batch), beam=beam, max_length=length)
-        assert all(len(best.words) == length for (best,) in found)
+        assert all(len(best.tokens) == length for (best,) in found)
 
     return run
 
@@ -112,11 +112,11 @@ def peer(beam: int, length: int = TARGET_LENGTH) -> Callable[[], None]:
 def uncached(length: int) -> Callable[[], None]:
     """Return what computes the states of all written tokens anew at every step.
 
-    The source is encoded once, and the words and slots are written down beforehand: only the
-    decoder's states and the scores of the next word are counted.
+    The source is encoded once, and the tokens and slots are written down beforehand: only the
+    decoder's states and the scores of the next token are counted.
     """
     decoder, batch = make_decoder(), source_batch()
-    words = torch.randint(4, VOCABULARY, (BATCH, length))
+    tokens = torch.randint(4, VOCABULARY, (BATCH, length))
     orders = torch.stack([torch.randperm(length) for _ in range(BATCH)])
 
     @torch.inference_mode()
@@ -124,7 +124,7 @@ def uncached(length: int) -> Callable[[], None]:
         source = decoder.encode(batch)
         for step in range(length + 1):
             order = orders[:, :step].argsort(-1).argsort(-1)  # of the tokens written so far
-            states = decoder.states(words[:, :step], order, source)
+            states = decoder.states(tokens[:, :step], order, source)
             torch.nn.functional.linear(states[:, -1], decoder.embedding.weight).argmax(-1)
 
     return run

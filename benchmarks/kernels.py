@@ -21,8 +21,8 @@ from measure import interleaved, machine, print_table, ratio
 from voi.bench.timing import Timed
 from voi.distributions import PlackettLuce, log_permanent_bethe
 from voi.distributions.matching import assignment
+from voi.linear import linear
 from voi.permutation import insertion_neighbours, insertion_slots, relative_positions
-from voi.products import linear
 
 ROWS = 128  # batch 32, K = 4
 

@@ -22,7 +22,7 @@ from measure import machine, print_table
 from voi.batch import Batch
 from voi.bench.steps import NetworkSize, make_networks, random_batch, updating
 from voi.decoder import SourceStates, StepLogProbs
-from voi.decoder.heads import word_terms
+from voi.decoder.heads import token_terms
 from voi.distributions import GumbelMatching
 from voi.networks import Networks
 from voi.objective import order_loss
@@ -89,14 +89,14 @@ def step(training: Training, watch: Stopwatch) -> None:
     with watch(ORDERS):
         orders = q.sample(torch.Size([NUM_ORDERS]))  # [K, batch, n]
         by_example = orders.transpose(0, 1)
-        words = batch.target.unsqueeze(1).expand_as(by_example).gather(-1, by_example)
-        rows, words = by_example.flatten(0, 1), words.flatten(0, 1)
+        tokens = batch.target.unsqueeze(1).expand_as(by_example).gather(-1, by_example)
+        rows, tokens = by_example.flatten(0, 1), tokens.flatten(0, 1)
         relative_positions(rows)  # the decoder does it again: its share is counted twice
         neighbours = insertion_neighbours(rows)
     with watch("decoder, forward"):
-        states_whole = decoder.states(words, rows, source)
+        states_whole = decoder.states(tokens, rows, source)
         states = cut(states_whole)
-    terms = heads(training, watch, states, words, neighbours)
+    terms = heads(training, watch, states, tokens, neighbours)
     with watch(ORDERS):
         order_loss(q, orders, terms.joint, 1.0, training.update.experiment.objective).backward()
     with watch("generator, backward"):
@@ -111,24 +111,24 @@ def step(training: Training, watch: Stopwatch) -> None:
 
 
 def heads(
-    training: Training, watch: Stopwatch, states: Tensor, words: Tensor, neighbours: Neighbours
+    training: Training, watch: Stopwatch, states: Tensor, tokens: Tensor, neighbours: Neighbours
 ) -> StepLogProbs:
     """Return the terms of log p(y, z | x), their gradient down to the states taken."""
     decoder, shape = training.networks.decoder, (BATCH, NUM_ORDERS, -1)
     assert decoder.slots is not None
     with watch("token head, forward"):
-        targets = torch.nn.functional.pad(words, (0, 1), value=END).flatten()
-        found = word_terms(states.flatten(0, 1), decoder.embedding.weight, targets)
-        tokens, means = (x.view(shape).transpose(0, 1) for x in found)  # [K, batch, n + 1]
+        targets = torch.nn.functional.pad(tokens, (0, 1), value=END).flatten()
+        found = token_terms(states.flatten(0, 1), decoder.embedding.weight, targets)
+        chosen, means = (x.view(shape).transpose(0, 1) for x in found)  # [K, batch, n + 1]
     with watch("slot head, forward"):
-        before, n = states[:, :-1], words.shape[1]
+        before, n = states[:, :-1], tokens.shape[1]
         written = torch.ones(n, n, dtype=torch.bool).tril()
-        queries = decoder.slots.queries(before, decoder.word_vectors(words))
+        queries = decoder.slots.queries(before, decoder.token_vectors(tokens))
         slots = decoder.slots(queries, decoder.slots.keys(before), written, neighbours)
         slots = slots.view(shape).transpose(0, 1)
-    terms = StepLogProbs(tokens, slots, means)
+    terms = StepLogProbs(chosen, slots, means)
     with watch("token head, backward"):
-        (-tokens.sum(-1).mean()).backward()
+        (-chosen.sum(-1).mean()).backward()
     with watch("slot head, backward"):
         (-slots.sum(-1).mean()).backward()
     return terms

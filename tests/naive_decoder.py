@@ -45,7 +45,7 @@ def naive_terms(
     reading = [0]  # steps from left to right, START is step 0
     for t in range(len(words) + 1):
         states = naive_states(decoder, [START, *words[:t]], reading, source)
-        log_probs = naive_word_log_probs(decoder, states[-1])
+        log_probs = naive_token_log_probs(decoder, states[-1])
         means.append(torch.stack(list(log_probs.values())).mean())
         if t == len(words):
             tokens.append(log_probs[END])
@@ -57,7 +57,7 @@ def naive_terms(
     return torch.stack(tokens), torch.stack(places) if places else empty, torch.stack(means)
 
 
-def naive_word_log_probs(decoder: InsertionDecoder, state: Tensor) -> dict[int, Tensor]:
+def naive_token_log_probs(decoder: InsertionDecoder, state: Tensor) -> dict[int, Tensor]:
     """Return log p(word) of every word that can be written."""
     weight = decoder.embedding.weight
     scores = {w: state @ weight[w] for w in range(len(weight)) if w not in (PAD, START)}

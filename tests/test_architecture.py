@@ -20,7 +20,7 @@ LAYERS = {
     "allocator": 0,
     "atomic": 0,
     "permutation": 0,
-    "products": 0,
+    "linear": 0,
     "extras": 1,
     "devices": 1,
     "world": 1,

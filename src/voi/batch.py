@@ -1,4 +1,4 @@
-"""Examples -> Batch: padded tensors, lengths and masks, made here and nowhere else."""
+"""Examples -> Batch: padded tensors, their lengths and masks; and which rows make a batch."""
 
 import dataclasses
 from collections.abc import Callable

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from voi.products import Linear
+from voi.linear import Linear
 
 
 class Memory(NamedTuple):

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, replace
-from itertools import permutations
 
 import torch
 from jaxtyping import Float, Int
@@ -11,6 +10,7 @@ from torch import Tensor
 from voi.batch import Batch
 from voi.distributions import OrderLaw
 from voi.networks import Networks
+from voi.permutation import all_orders
 
 EXACT_LENGTH = 6  # tokens; 720 orders
 
@@ -75,7 +75,7 @@ def _exact(networks: Networks, batch: Batch) -> list[float | None]:
         if n <= EXACT_LENGTH:
             row = batch.select(torch.tensor([i]))
             orders = all_orders(n, row.target.shape[1]).to(row.target.device)
-            values[i] = _log_marginal(networks, row, orders)
+            values[i] = _log_marginal(networks, row, orders.unsqueeze(1))
     return values
 
 
@@ -83,14 +83,3 @@ def _log_marginal(networks: Networks, row: Batch, orders: Int[Tensor, "K 1 n"]) 
     source = networks.decoder.encode(row)
     parts = [networks.decoder.step_log_probs(row, o, source).joint for o in orders.split(120)]
     return torch.cat(parts).double().logsumexp(0).item()
-
-
-def all_orders(n: int, size: int | None = None) -> Int[Tensor, "K 1 size"]:
-    """Return every order of n positions, padded in place to `size`.
-
-    >>> all_orders(2, 3)[:, 0].tolist()
-    [[0, 1, 2], [1, 0, 2]]
-    """
-    tail = list(range(n, n if size is None else size))
-    rows = [[*order, *tail] for order in permutations(range(n))]
-    return torch.tensor(rows, dtype=torch.long).view(math.factorial(n), 1, -1)

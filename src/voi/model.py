@@ -10,6 +10,7 @@ import torch
 from huggingface_hub import snapshot_download
 
 from voi import checkpoint
+from voi.analysis import order_of_slots
 from voi.batch import Batch, collate
 from voi.checkpoint import Checkpoint
 from voi.config import DataConfig, Experiment
@@ -26,7 +27,6 @@ from voi.search import (
     Rules,
     Sampling,
     ids_in_reading_order,
-    order_of_slots,
     rules_with_gaps,
     rules_with_keywords,
     rules_with_prefix,

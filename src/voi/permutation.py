@@ -1,8 +1,10 @@
 """Algebra of orders: an order is a permutation, `order[t] = i` when step t writes final position i.
 
-All functions take any number of leading batch dimensions, and `n = 0` is a valid length.
+Functions of orders take any number of leading batch dimensions, and `n = 0` is a valid length.
 """
 
+import math
+from itertools import permutations
 from typing import NamedTuple
 
 import torch
@@ -63,6 +65,18 @@ def from_matrix(matrix: Num[Tensor, "*batch n n"]) -> Int[Tensor, "*batch n"]:
     tensor([2, 0, 1])
     """
     return (matrix.long() * steps_like(matrix)).sum(dim=-1)
+
+
+def all_orders(n: int, size: int | None = None) -> Int[Tensor, "orders size"]:
+    """Return the n! orders of n positions, padded in place to `size`, left to right first.
+
+    >>> all_orders(2, 3)
+    tensor([[0, 1, 2],
+            [1, 0, 2]])
+    """
+    tail = list(range(n, n if size is None else size))
+    rows = [[*order, *tail] for order in permutations(range(n))]
+    return torch.tensor(rows, dtype=torch.long).view(math.factorial(n), -1)
 
 
 def insertion_slots(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:

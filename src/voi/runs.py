@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from voi import checkpoint
+from voi.analysis import order_of_slots
 from voi.atomic import write_text
 from voi.config import Experiment
 from voi.data import Task
@@ -24,7 +25,7 @@ from voi.data.tasks import located, make_task
 from voi.devices import check_device
 from voi.errors import CheckpointError, DataError
 from voi.networks import Networks
-from voi.search import ids_in_reading_order, order_of_slots
+from voi.search import ids_in_reading_order
 from voi.tables import to_table
 from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
 from voi.tokens.vocabulary import NO_TARGET_WORDS

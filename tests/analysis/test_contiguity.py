@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from voi.analysis.contiguity import contiguity, contiguity_summaries
-from voi.analysis.traces import Trace, slots_of
+from voi.analysis.slots import slots_of
+from voi.analysis.traces import Trace
 
 
 def trace(order):

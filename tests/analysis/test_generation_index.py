@@ -12,7 +12,8 @@ from voi.analysis.generation_index import (
     indices_by_word,
     normalized_generation_index,
 )
-from voi.analysis.traces import Trace, slots_of
+from voi.analysis.slots import slots_of
+from voi.analysis.traces import Trace
 
 TAGS = {"a": "DET", "the": "DET", "red": "ADJ", "bus": "NOUN", "dog": "NOUN"}
 

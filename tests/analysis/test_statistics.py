@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from voi.analysis.distances import generation_ranks
+from voi.analysis.slots import slots_of
 from voi.analysis.statistics import (
     comparisons,
     sampled_comparisons,
@@ -13,7 +14,7 @@ from voi.analysis.statistics import (
     summaries_by_length,
     to_rows,
 )
-from voi.analysis.traces import Trace, slots_of
+from voi.analysis.traces import Trace
 
 COUNTS = {"a": 50, "on": 20, "bus": 3}
 

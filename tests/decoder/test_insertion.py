@@ -14,7 +14,7 @@ from naive_decoder import (
     naive_slot_log_probs,
     naive_states,
     naive_terms,
-    naive_word_log_probs,
+    naive_token_log_probs,
     order_from,
     slots_of,
 )
@@ -240,7 +240,7 @@ def test_an_empty_target_is_end_alone():
     batch = Batch(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 0]))
     source = decoder.encode(batch).states[0]
     state = naive_states(decoder, [START], [0], source)[-1]
-    expected = naive_word_log_probs(decoder, state)[END]
+    expected = naive_token_log_probs(decoder, state)[END]
     scores = decoder.log_prob(batch, torch.zeros(3, 2, 0, dtype=torch.long))
     torch.testing.assert_close(scores, expected.expand(3, 2))
 
@@ -291,7 +291,7 @@ def _conditionals(decoder, source, words, reading):
         torch.tensor([[reading.index(t + 1) - 1 for t in range(len(words))]]).long().reshape(1, -1),
         decoder.encode(text_batch([[4]])),
     )[0]
-    by_word = {w: p.exp().item() for w, p in naive_word_log_probs(decoder, states[-1]).items()}
+    by_word = {w: p.exp().item() for w, p in naive_token_log_probs(decoder, states[-1]).items()}
     by_slot = {
         w: [p.exp().item() for p in naive_slot_log_probs(decoder, states, reading, w)]
         for w in by_word

@@ -5,10 +5,11 @@ import torch
 from torch import nn
 
 from small_models import text_batch
+from voi.analysis import order_of_slots
 from voi.config import DecoderConfig
 from voi.decoder import InsertionDecoder, packed
 from voi.decoder.cache import Stepper
-from voi.search import ids_in_reading_order, order_of_slots, search
+from voi.search import ids_in_reading_order, search
 
 has_layout = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="this build of torch has no such layout"
@@ -53,10 +54,10 @@ def test_a_twin_leaves_its_original_alone():
 
 
 @pytest.mark.parametrize("size", [9, 700])
-def test_word_scores_are_products_with_the_embedding(size):
+def test_vocabulary_scores_are_products_with_the_embedding(size):
     torch.manual_seed(0)
     embedding, x = nn.Embedding(size, 512), torch.randn(3, 2, 512)
-    found = packed.word_scores(embedding)(x)
+    found = packed.vocabulary_scores(embedding)(x)
     torch.testing.assert_close(found, x @ embedding.weight.t(), atol=1e-3, rtol=1e-5)
 
 
@@ -85,5 +86,5 @@ def test_under_autocast_maps_are_shared():
     large, embedding = nn.Linear(512, 640), nn.Embedding(640, 512)
     with torch.autocast("cpu", torch.bfloat16):
         assert packed.packed(large) is large
-        scores = packed.word_scores(embedding)(torch.randn(3, 512))
+        scores = packed.vocabulary_scores(embedding)(torch.randn(3, 512))
     assert scores.dtype == torch.bfloat16

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from naive_decoder import naive_sinusoid, naive_states, naive_word_log_probs
+from naive_decoder import naive_sinusoid, naive_states, naive_token_log_probs
 from small_models import orders_of, text_batch, tiny_decoder
 from voi.tokens import END, PAD, START
 
@@ -111,7 +111,7 @@ def test_log_likelihood_equals_a_second_implementation():
     source = decoder.encode(batch).states[0]
     for t, word in enumerate([*TARGETS[0], END]):
         state = naive_states(decoder, [START, *TARGETS[0][:t]], list(range(t + 1)), source)[-1]
-        logits.append(naive_word_log_probs(decoder, state)[word])
+        logits.append(naive_token_log_probs(decoder, state)[word])
     torch.testing.assert_close(terms.tokens[0, 0], torch.stack(logits))
 
 

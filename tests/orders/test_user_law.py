@@ -26,7 +26,7 @@ class NoLaw:
 
 
 class NoMethods(OrderLaw):
-    event_scores = "vector"
+    logits_shape = "vector"
 
     def __init__(self, logits, lengths, validate_args=False):
         super().__init__(lengths, logits.shape[-1], validate_args)
@@ -54,7 +54,7 @@ class ScorePerToken(PlackettLuce):
 
 
 class MatrixWanted(PlackettLuce):
-    event_scores = "matrix"
+    logits_shape = "matrix"
 
 
 MESSAGES = {

@@ -9,16 +9,17 @@ import torch
 
 from chance import assert_frequencies
 from small_models import text_batch, tiny_decoder
+from voi.analysis import order_of_slots
 from voi.decoder.cache import Stepper
-from voi.search import Rules, Sampling, ids_in_reading_order, order_of_slots, search
+from voi.search import Rules, Sampling, ids_in_reading_order, search
 from voi.search.choose import nucleus
-from voi.search.constraints import Constraints
+from voi.search.rule_state import RuleState
 from voi.search.search import _is_done
 from voi.search.state import SearchState
 from voi.tokens import END
 
 SOURCES = [[4, 5, 6], [6], [5, 4], [4, 4], [6, 5, 4, 6]]
-WORDS = (1, 4, 5)  # what a vocabulary of 6 can write beside END: <unk> and two words
+TOKENS = (1, 4, 5)  # what a vocabulary of 6 can write beside END: <unk> and two tokens
 
 
 def _source(decoder, sources=SOURCES):
@@ -52,7 +53,7 @@ def test_score_is_the_log_probability_of_what_is_returned(head, options):
             assert found.score == pytest.approx(_joint(decoder, source_ids, found), abs=1e-4)
             total = sum(found.token_scores) + sum(found.slot_scores)
             assert found.score == pytest.approx(total, abs=1e-4)
-            assert len(found.token_scores) == len(found.words) + 1 == len(found.slots) + 1
+            assert len(found.token_scores) == len(found.tokens) + 1 == len(found.slots) + 1
 
 
 def _enumerated(decoder, longest):
@@ -60,7 +61,7 @@ def _enumerated(decoder, longest):
     for n in range(longest + 1):
         orders = torch.tensor(list(permutations(range(n))), dtype=torch.long)
         orders = orders.view(math.factorial(n), 1, n)
-        for y in product(WORDS, repeat=n):
+        for y in product(TOKENS, repeat=n):
             scores = decoder.log_prob(text_batch([list(y)], [[5, 4]]), orders)
             for order, score in zip(orders[:, 0].tolist(), scores[:, 0].tolist(), strict=True):
                 yield score, list(y), order
@@ -71,36 +72,36 @@ def test_a_wide_beam_finds_the_best_of_all(seed):
     decoder = tiny_decoder(6, seed=seed)
     everything = sorted(_enumerated(decoder, 3), key=lambda x: -x[0])
     best = search(decoder, _source(decoder, [[5, 4]]), beam=200, nbest=5, max_length=3)[0]
-    for found, (score, words, order) in zip(best, everything, strict=False):
+    for found, (score, tokens, order) in zip(best, everything, strict=False):
         assert found.score == pytest.approx(score, abs=1e-4)
-        assert (ids_in_reading_order(found), order_of_slots(found.slots)) == (words, order)
+        assert (ids_in_reading_order(found), order_of_slots(found.slots)) == (tokens, order)
 
 
 def _greedy(decoder, source_ids, max_length):
-    """Return words and slots of greedy decoding by trying every pair with teacher forcing."""
-    words, slots, size = [], [], decoder.embedding.num_embeddings
+    """Return tokens and slots of greedy decoding by trying every pair with teacher forcing."""
+    tokens, slots, size = [], [], decoder.embedding.num_embeddings
     while True:
         stepper = Stepper(decoder)
         states = decoder.states(
-            torch.tensor([words], dtype=torch.long).view(1, -1),
+            torch.tensor([tokens], dtype=torch.long).view(1, -1),
             torch.tensor([order_of_slots(slots)], dtype=torch.long).view(1, -1),
             decoder.encode(text_batch([[4]], [source_ids])),
         )
-        end = stepper.word_log_probs(states[0, -1])[END].item()
+        end = stepper.token_log_probs(states[0, -1])[END].item()
         pairs = [(end, END, 0)]
-        for word in [w for w in range(size) if w not in (0, 2, END)]:
-            for slot in range(len(words) + 1):
+        for token in [w for w in range(size) if w not in (0, 2, END)]:
+            for slot in range(len(tokens) + 1):
                 order = torch.tensor(order_of_slots([*slots, slot])).view(1, 1, -1)
-                text = torch.empty(len(words) + 1, dtype=torch.long)
-                text[order[0, 0]] = torch.tensor([*words, word])
+                text = torch.empty(len(tokens) + 1, dtype=torch.long)
+                text[order[0, 0]] = torch.tensor([*tokens, token])
                 terms = decoder.step_log_probs(text_batch([text.tolist()], [source_ids]), order)
-                step = len(words)
+                step = len(tokens)
                 score = terms.tokens[0, 0, step].item() + terms.slots[0, 0, step].item()
-                pairs.append((score, word, slot))
-        _, word, slot = max(pairs)
-        if word == END or len(words) == max_length:
-            return words, slots
-        words.append(word)
+                pairs.append((score, token, slot))
+        _, token, slot = max(pairs)
+        if token == END or len(tokens) == max_length:
+            return tokens, slots
+        tokens.append(token)
         slots.append(slot)
 
 
@@ -108,8 +109,8 @@ def test_beam_one_is_greedy():
     decoder = tiny_decoder(7, seed=3)
     results = search(decoder, _source(decoder), beam=1, max_length=5)
     for source_ids, (found,) in zip(SOURCES, results, strict=True):
-        words, slots = _greedy(decoder, source_ids, 5)
-        assert (list(found.words), list(found.slots)) == (words, slots)
+        tokens, slots = _greedy(decoder, source_ids, 5)
+        assert (list(found.tokens), list(found.slots)) == (tokens, slots)
 
 
 @pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4, "nbest": 3, "length_penalty": 0.5}])
@@ -121,7 +122,7 @@ def test_a_batch_of_64_equals_64_batches_of_one(options):
     together = search(decoder, _source(decoder, sources), max_length=8, **options)
     for ids, hypotheses in zip(sources, together, strict=True):
         (alone,) = search(decoder, _source(decoder, [ids]), max_length=8, **options)
-        assert [(f.words, f.slots) for f in alone] == [(f.words, f.slots) for f in hypotheses]
+        assert [(f.tokens, f.slots) for f in alone] == [(f.tokens, f.slots) for f in hypotheses]
 
 
 @pytest.mark.statistical
@@ -148,7 +149,7 @@ def test_samples_follow_the_model():
         key = (tuple(ids_in_reading_order(found)), tuple(order_of_slots(found.slots)))
         seen[key] = seen.get(key, 0) + 1
     every = list(_enumerated(decoder, 2))
-    counts = [seen.get((tuple(words), tuple(order)), 0) for _, words, order in every]
+    counts = [seen.get((tuple(tokens), tuple(order)), 0) for _, tokens, order in every]
     assert_frequencies(counts, [math.exp(score) for score, _, _ in every], count)
 
 
@@ -161,7 +162,7 @@ def test_sampling_is_reproducible_and_differs_by_seed():
     assert draws[0] == draws[1] != draws[2]
 
 
-def test_a_tiny_nucleus_is_greedy_in_words_and_slots():
+def test_a_tiny_nucleus_is_greedy_in_tokens_and_slots():
     probs = torch.tensor([[0.1, 0.6, 0.3], [0.4, 0.35, 0.25]])
     assert nucleus(probs, 0.5).tolist() == [[False, True, False], [True, True, False]]
 
@@ -171,7 +172,7 @@ def test_max_length_ends_every_hypothesis():
     with torch.no_grad():
         decoder.embedding.weight[END] -= 50 * decoder.embedding.weight[4]  # END is hardly likely
     for hypotheses in search(decoder, _source(decoder), beam=3, nbest=3, max_length=4):
-        assert all(len(found.words) <= 4 for found in hypotheses)
+        assert all(len(found.tokens) <= 4 for found in hypotheses)
 
 
 @pytest.mark.parametrize(
@@ -204,9 +205,9 @@ def test_draws_depend_on_the_seed_and_the_number_alone():
         alone = search(
             decoder, _source(decoder, [row]), sampling=sampling, max_length=6, first=number
         )
-        assert [one.words for one in alone[0]] == [one.words for one in together[number]]
+        assert [one.tokens for one in alone[0]] == [one.tokens for one in together[number]]
         assert [one.slots for one in alone[0]] == [one.slots for one in together[number]]
-    texts = {one.words for row in together for one in row}
+    texts = {one.tokens for row in together for one in row}
     assert len(texts) > len(sources)  # samples of one source differ
 
 
@@ -214,17 +215,17 @@ def test_double_precision_is_kept():
     decoder = tiny_decoder(8, seed=10).double()
     batch = text_batch([[4]], [[5, 4]])
     (found,) = search(decoder, decoder.encode(batch), beam=2, max_length=5)[0]
-    words = text_batch([ids_in_reading_order(found)], [[5, 4]])
+    batch = text_batch([ids_in_reading_order(found)], [[5, 4]])
     order = torch.tensor(order_of_slots(found.slots)).view(1, 1, -1)
-    assert found.score == pytest.approx(decoder.log_prob(words, order).item(), abs=1e-12)
+    assert found.score == pytest.approx(decoder.log_prob(batch, order).item(), abs=1e-12)
 
 
 @pytest.mark.parametrize("penalty", [-1.0, 0.0, 1.0])
 def test_a_search_goes_on_while_an_open_hypothesis_can_win(penalty):
     """One is closed at -2.3 after 3 steps; of the open ones one is better, one hopeless."""
     decoder = tiny_decoder()
-    constraints = Constraints.start([Rules()] * 2, 2, 200, torch.device("cpu"))
-    started = SearchState.start(Stepper(decoder), _source(decoder, SOURCES[:2]), 2, constraints)
+    rules = RuleState.start([Rules()] * 2, 2, 200, torch.device("cpu"))
+    started = SearchState.start(Stepper(decoder), _source(decoder, SOURCES[:2]), 2, rules)
     state = dataclasses.replace(
         started,
         scores=torch.tensor([[-2.3, -0.1], [-2.3, -999.0]]),

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from serve_models import ask, chain_model, file_model, refused, send, serving
-from voi.likelihood import all_orders
+from voi.permutation import all_orders
 from voi.search import Sampling
 from voi.serve import Playground
 from voi.serve.given import paying_steps
@@ -21,7 +21,8 @@ def log_joint(model, target, source=SOURCE):
     batch = frozen_batch(model.codec, source, target.split())
     orders = all_orders(len(target.split()))
     with torch.no_grad():
-        return model.networks.decoder.log_prob(batch, orders)[:, 0].double(), orders[:, 0].tolist()
+        scores = model.networks.decoder.log_prob(batch, orders.unsqueeze(1))[:, 0]
+    return scores.double(), orders.tolist()
 
 
 def test_hypotheses_are_the_models(server, model):

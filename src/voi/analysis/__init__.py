@@ -24,6 +24,7 @@ from voi.analysis.generation_index import (
     normalized_generation_index,
 )
 from voi.analysis.reference import common_order, l2r_order, r2l_order, rare_order, tree_order
+from voi.analysis.slots import order_of_slots, slots_of
 from voi.analysis.statistics import (
     Comparison,
     Summary,
@@ -38,7 +39,6 @@ from voi.analysis.traces import (
     Trace,
     from_record,
     read_traces,
-    slots_of,
     to_record,
     write_traces,
 )
@@ -77,6 +77,7 @@ __all__ = [
     "nearest",
     "normalized_generation_index",
     "normalized_levenshtein",
+    "order_of_slots",
     "order_rank_correlation",
     "padded",
     "r2l_order",

@@ -7,7 +7,8 @@ import numpy as np
 
 from voi.analysis.bootstrap import bootstrap_ratio
 from voi.analysis.distances import Orders, as_integers, generation_ranks
-from voi.analysis.traces import Trace, slots_of
+from voi.analysis.slots import slots_of
+from voi.analysis.traces import Trace
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 
-def l2r_order(tokens: Sequence[str]) -> list[int]:
+def l2r_order(tokens: Sequence[object]) -> list[int]:
     """Return the left-to-right order.
 
     >>> l2r_order(["a", "red", "bus"])
@@ -13,7 +13,7 @@ def l2r_order(tokens: Sequence[str]) -> list[int]:
     return list(range(len(tokens)))
 
 
-def r2l_order(tokens: Sequence[str]) -> list[int]:
+def r2l_order(tokens: Sequence[object]) -> list[int]:
     """Return the right-to-left order.
 
     >>> r2l_order(["a", "red", "bus"])
@@ -44,7 +44,7 @@ def rare_order(tokens: Sequence[str], counts: Mapping[str, int]) -> list[int]:
     return sorted(range(len(tokens)), key=lambda i: counts.get(tokens[i], 0))
 
 
-def tree_order(tokens: Sequence[str]) -> list[int]:
+def tree_order(tokens: Sequence[object]) -> list[int]:
     """Return the balanced binary order: the middle, then the middle of each half, level by level.
 
     A stretch of even length is split at the lower of its two middles; a level goes left to right.

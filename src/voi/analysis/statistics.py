@@ -17,7 +17,8 @@ from voi.analysis.distances import (
     padded,
 )
 from voi.analysis.reference import common_order, l2r_order, r2l_order, rare_order, tree_order
-from voi.analysis.traces import Trace, slots_of
+from voi.analysis.slots import slots_of
+from voi.analysis.traces import Trace
 
 ValidOrders: TypeAlias = list[
     list[Sequence[int]]

@@ -3,12 +3,12 @@
 import json
 import math
 import os
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from voi.analysis.slots import slots_of
 from voi.atomic import atomic_file
 from voi.errors import DataError
 
@@ -53,22 +53,6 @@ class Trace:
         taken = sorted(self.extra.keys() & _KEYS.keys())
         if taken:
             raise ValueError(f"extra must not hold keys of a trace, got {taken}: set the fields")
-
-
-def slots_of(order: Sequence[int]) -> tuple[int, ...]:
-    """Return how many tokens stand to the left of each token when it is written.
-
-    slot[t] = #{ s < t : order[s] < order[t] }
-
-    >>> slots_of((2, 0, 1))
-    (0, 0, 1)
-    """
-    written: list[int] = []
-    slots = []
-    for position in order:
-        slots.append(bisect_left(written, position))
-        written.insert(slots[-1], position)
-    return tuple(slots)
 
 
 def read_traces(path: str | os.PathLike[str]) -> list[Trace]:

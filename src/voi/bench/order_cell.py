@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from voi import runs
+from voi.analysis import order_of_slots
 from voi.batch import Batch, collate, make_batches
 from voi.bench.known import KnownOrder
 from voi.bench.stopwatch import Stopwatch
@@ -21,7 +22,7 @@ from voi.data.tasks import is_right, order_distance
 from voi.likelihood import likelihoods
 from voi.networks import Networks
 from voi.runs import Prepared
-from voi.search import Found, ids_in_reading_order, order_of_slots, search
+from voi.search import Found, ids_in_reading_order, search
 from voi.tokens import build_corpus
 from voi.training import Trainer
 

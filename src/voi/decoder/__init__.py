@@ -1,4 +1,4 @@
-"""p(y, z | x): source encoder, insertion decoder, word and slot heads."""
+"""p(y, z | x): source encoder, insertion decoder, token and slot heads."""
 
 from voi.decoder.insertion import InsertionDecoder, StepLogProbs
 from voi.decoder.source import SourceEncoder, SourceStates

@@ -1,4 +1,4 @@
-"""Word head and slot head: what is written next, and where."""
+"""Token head and slot head: what is written next, and where."""
 
 import math
 from typing import Any, NamedTuple
@@ -9,24 +9,24 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from voi.layers import precise
+from voi.linear import Linear, linear
 from voi.permutation import Neighbours
-from voi.products import Linear, linear
 from voi.tokens.vocabulary import PAD, START
 
 NEVER_PRODUCED = (PAD, START)
-CHUNK = 2**27  # entries of the [words, vocabulary] matrix that live at a time: half a GiB
+CHUNK = 2**27  # entries of the [tokens, vocabulary] matrix that live at a time: half a GiB
 _INEXACT = -60.0  # log-probabilities below it are not read off a softmax in float32
 
 
-class WordTerms(NamedTuple):
-    """Log-probabilities of chosen words, and the mean log-probability over the vocabulary."""
+class TokenTerms(NamedTuple):
+    """Log-probabilities of chosen tokens, and the mean log-probability over the vocabulary."""
 
-    chosen: Float[Tensor, " words"]
-    mean: Float[Tensor, " words"]
+    chosen: Float[Tensor, " tokens"]
+    mean: Float[Tensor, " tokens"]
 
 
-def word_logits(hidden: Float[Tensor, "*rows d"], weight: Float[Tensor, "v d"]) -> Tensor:
-    """Return unnormalised log-probabilities of all words [*rows, v]; PAD and START have none."""
+def token_logits(hidden: Float[Tensor, "*rows d"], weight: Float[Tensor, "v d"]) -> Tensor:
+    """Return unnormalised log-probabilities of all tokens [*rows, v]; PAD and START have none."""
     return producible(linear(hidden, weight))
 
 
@@ -36,113 +36,120 @@ def producible(logits: Float[Tensor, "*rows v"]) -> Float[Tensor, "*rows v"]:
     return logits
 
 
-def word_terms(
-    hidden: Float[Tensor, "words d"],
+def token_terms(
+    hidden: Float[Tensor, "tokens d"],
     weight: Float[Tensor, "v d"],
-    words: Int[Tensor, " words"],
-) -> WordTerms:
-    """Return the log-probabilities of `words` without keeping a second [words, v] matrix.
+    tokens: Int[Tensor, " tokens"],
+) -> TokenTerms:
+    """Return the log-probabilities of `tokens` without keeping a second [tokens, v] matrix.
 
     The mean over the vocabulary, needed for label smoothing, is h . mean(W) - log Z.
     """
     if torch.is_autocast_enabled(hidden.device.type):
         kind = torch.get_autocast_dtype(hidden.device.type)
         hidden, weight = hidden.to(kind), weight.to(kind)
-    return WordTerms(*_WordTerms.apply(hidden, weight, words))
+    return TokenTerms(*_TokenTerms.apply(hidden, weight, tokens))
 
 
-def _entries(matrix: Float[Tensor, "words v"], words: Int[Tensor, " words"]) -> Tensor:
-    return precise(matrix.gather(-1, words.unsqueeze(-1)).squeeze(-1))
+def _entries(matrix: Float[Tensor, "tokens v"], tokens: Int[Tensor, " tokens"]) -> Tensor:
+    return precise(matrix.gather(-1, tokens.unsqueeze(-1)).squeeze(-1))
 
 
-def _probabilities(logits: Float[Tensor, "words v"]) -> Float[Tensor, "words v"]:
+def _probabilities(logits: Float[Tensor, "tokens v"]) -> Float[Tensor, "tokens v"]:
     """Return probabilities in place of the logits: no second matrix is made in float32."""
     probs = precise(logits)
     return torch.softmax(probs, -1, out=probs)
 
 
 def _less_chosen(
-    probs: Float[Tensor, "words v"], words: Int[Tensor, " words"]
-) -> Float[Tensor, "words v"]:
-    """Return p - 1[chosen] in place of p; once rounded, p near one would leave nothing of it."""
-    return probs.scatter_add_(1, words.unsqueeze(-1), -probs.new_ones(len(words), 1))
+    probs: Float[Tensor, "tokens v"], tokens: Int[Tensor, " tokens"]
+) -> Float[Tensor, "tokens v"]:
+    """Return p - 1[chosen], computed in place.
+
+    Subtract 1 at the chosen token before rounding; rounding p near 1 first would lose the
+    difference.
+    """
+    return probs.scatter_add_(1, tokens.unsqueeze(-1), -probs.new_ones(len(tokens), 1))
 
 
 def _mean_weight(weight: Float[Tensor, "v d"]) -> Float[Tensor, " d"]:
-    """Return the mean vector of the words that can be produced."""
+    """Return the mean vector of the tokens that can be produced."""
     total = weight.sum(0) - weight[list(NEVER_PRODUCED)].sum(0)
     return total / (weight.shape[0] - len(NEVER_PRODUCED))
 
 
-class _WordTerms(torch.autograd.Function):
-    """Log-probability of the chosen word, and of all words in the mean, chunk by chunk.
+class _TokenTerms(torch.autograd.Function):
+    """Log-probability of the chosen token, and of all tokens in the mean, chunk by chunk.
 
-    Where one chunk holds all words, its probabilities are kept for the backward pass and
-    overwritten there; else each chunk is computed again.
+    Where one chunk holds all tokens, p - 1[chosen] is kept for the backward pass; else that pass
+    computes each chunk again.
     """
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         size = max(1, CHUNK // weight.shape[0])
         log_probs, partitions, probs = [hidden.new_empty(0)], [hidden.new_empty(0)], hidden
-        for rows, chosen in zip(hidden.split(size), words.split(size), strict=True):
-            logits = word_logits(rows, weight)
+        for rows, chosen in zip(hidden.split(size), tokens.split(size), strict=True):
+            logits = token_logits(rows, weight)
             logit = _entries(logits, chosen)
             probs = _probabilities(logits)
             log_prob = _entries(probs, chosen).log()
             partition = logit - log_prob
             small = log_prob < _INEXACT
             if small.any():
-                partition[small] = precise(word_logits(rows[small], weight)).logsumexp(-1)
+                partition[small] = precise(token_logits(rows[small], weight)).logsumexp(-1)
                 log_prob = torch.where(small, logit - partition, log_prob)
             log_probs.append(log_prob)
             partitions.append(partition)
         mean_weight = _mean_weight(weight)
-        ctx.save_for_backward(hidden, weight, words, mean_weight)
+        ctx.save_for_backward(hidden, weight, tokens, mean_weight)
         ctx.set_materialize_grads(False)
-        is_whole = 0 < len(words) <= size
-        ctx.kept = _less_chosen(probs, words).to(hidden.dtype) if is_whole else None
+        is_whole = 0 < len(tokens) <= size
+        ctx.kept = _less_chosen(probs, tokens).to(hidden.dtype) if is_whole else None
         ctx.size = size
         return torch.cat(log_probs), precise(hidden @ mean_weight) - torch.cat(partitions)
 
     @staticmethod
     @once_differentiable
     def backward(
-        ctx: Any, of_word: Tensor | None, of_mean: Tensor | None
+        ctx: Any, of_token: Tensor | None, of_mean: Tensor | None
     ) -> tuple[Tensor, Tensor, None]:
-        """Return gradients: by the logits the word has 1[chosen] - p, the mean 1/v - p.
+        """Return the gradients by hidden states and weight.
 
-        p - 1[chosen] serves both; what it takes from the mean is put back. Rows are scaled where
-        they are d wide, not v.
+        By the logits, the token's term has the gradient 1[chosen] - p and the mean 1/v - p. One
+        product with p - 1[chosen] serves both, and 1/v - 1[chosen] is added for the mean. Rows are
+        scaled where they are d wide, not v.
         """
-        hidden, weight, words, mean_weight = ctx.saved_tensors
-        total = sum((x for x in (of_word, of_mean) if x is not None), hidden.new_zeros(len(words)))
+        hidden, weight, tokens, mean_weight = ctx.saved_tensors
+        total = sum(
+            (x for x in (of_token, of_mean) if x is not None), hidden.new_zeros(len(tokens))
+        )
         scale = -total.unsqueeze(-1).to(hidden.dtype)
         grad_hidden = torch.empty_like(hidden)
-        grad_weight = torch.empty_like(weight) if len(words) else torch.zeros_like(weight)
+        grad_weight = torch.empty_like(weight) if len(tokens) else torch.zeros_like(weight)
         kept, ctx.kept = ctx.kept, None
-        for start in range(0, len(words), ctx.size):
+        for start in range(0, len(tokens), ctx.size):
             part = slice(start, start + ctx.size)
             rest = kept
             if rest is None:
-                probs = _probabilities(word_logits(hidden[part], weight))
-                rest = _less_chosen(probs, words[part]).to(hidden.dtype)
+                probs = _probabilities(token_logits(hidden[part], weight))
+                rest = _less_chosen(probs, tokens[part]).to(hidden.dtype)
             torch.mul(linear(rest, weight.t()), scale[part], out=grad_hidden[part])
             sums = (grad_weight, rest.t(), hidden[part] * scale[part])
             torch.addmm(*sums, beta=int(start > 0), out=grad_weight)  # beta=0: nothing is read
         if of_mean is not None:
             back = of_mean.unsqueeze(-1).to(hidden.dtype)
-            grad_hidden += (mean_weight - weight[words]) * back
+            grad_hidden += (mean_weight - weight[tokens]) * back
             scaled = hidden * back
             shared = scaled.sum(0) / (len(weight) - len(NEVER_PRODUCED))
             grad_weight += shared
             grad_weight[list(NEVER_PRODUCED)] -= shared
-            grad_weight.index_add_(0, words, scaled, alpha=-1)
+            grad_weight.index_add_(0, tokens, scaled, alpha=-1)
         return grad_hidden, grad_weight, None
 
 
 class SlotHead(nn.Module):
-    """Probability of each slot between the written tokens, given the word that goes there.
+    """Probability of each slot between the written tokens, given the token that goes there.
 
     A slot has two names, "right of its left neighbour" and "left of its right neighbour"; one
     softmax runs over all names and the two of a slot are summed      (docs/math.md, "slots").
@@ -152,22 +159,22 @@ class SlotHead(nn.Module):
         super().__init__()
         self.scale = width**-0.5
         self.state = Linear(width, width)
-        self.word = Linear(width, width, bias=False)
+        self.word = Linear(width, width, bias=False)  # of the token; checkpoints call it so
         self.names = Linear(width, 2 * width)
 
     def keys(self, states: Float[Tensor, "rows written d"]) -> Float[Tensor, "rows written 2 d"]:
         """Return the keys of the names "right of" (0) and "left of" (1) each written token."""
         return self.names(states).unflatten(-1, (2, -1))
 
-    def word_keys(self, keys: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows d"]:
-        """Return what a word's embedding e is compared with: e . word_keys(k) = word(e) . k."""
+    def token_keys(self, keys: Float[Tensor, "*rows d"]) -> Float[Tensor, "*rows d"]:
+        """Return what a token's vector e is compared with: e . token_keys(k) = word(e) . k."""
         return keys @ self.word.weight
 
     def queries(
-        self, states: Float[Tensor, "*rows d"], words: Float[Tensor, "*rows d"]
+        self, states: Float[Tensor, "*rows d"], vectors: Float[Tensor, "*rows d"]
     ) -> Float[Tensor, "*rows d"]:
-        """Return queries from the state before a word is written and the word's embedding."""
-        return (self.state(states) + self.word(words)) * self.scale
+        """Return queries from the state before a token is written and the token's vector."""
+        return (self.state(states) + self.word(vectors)) * self.scale
 
     def forward(
         self,

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from voi.batch import Batch
 from voi.config import DecoderConfig
-from voi.decoder.heads import SlotHead, word_terms
+from voi.decoder.heads import SlotHead, token_terms
 from voi.decoder.source import SourceEncoder, SourceStates
 from voi.layers import Block, InsertionBias, sinusoids
 from voi.permutation import insertion_neighbours, relative_positions, token_mask
@@ -86,22 +86,25 @@ class InsertionDecoder(nn.Module):
         source = source or self.encode(batch)
         by_example = orders.transpose(0, 1)  # [batch, K, n]: rows of one source side by side
         num_orders = by_example.shape[1]
-        words = batch.target.unsqueeze(1).expand_as(by_example).gather(-1, by_example).flatten(0, 1)
+        targets = batch.target.unsqueeze(1).expand_as(by_example)
+        tokens = targets.gather(-1, by_example).flatten(0, 1)  # [batch K, n], as they are written
         steps = by_example.flatten(0, 1)
-        vectors = self._vectors(words)
+        vectors = self._vectors(tokens)
         states = self._states(vectors, steps, source)  # [batch K, n + 1, d]
         lengths = batch.lengths.repeat_interleave(num_orders)
-        tokens, means = self._token_terms(states, words, lengths)
+        terms, means = self._token_terms(states, tokens, lengths)
         slots = self._slot_terms(states, vectors[:, 1:], steps, lengths)
-        return StepLogProbs(*(_samples_first(x, num_orders) for x in (tokens, slots, means)))
+        return StepLogProbs(*(_samples_first(x, num_orders) for x in (terms, slots, means)))
 
-    def word_vectors(self, words: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape d"]:
+    def token_vectors(self, tokens: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape d"]:
         """Return embeddings on the scale of normalised states."""
-        return self.embedding(words) * self.config.width**0.5
+        return self.embedding(tokens) * self.config.width**0.5
 
-    def embed(self, words: Int[Tensor, "rows n"], first_step: int = 0) -> Float[Tensor, "rows n d"]:
+    def embed(
+        self, tokens: Int[Tensor, "rows n"], first_step: int = 0
+    ) -> Float[Tensor, "rows n d"]:
         """Return input vectors of tokens written from `first_step` on (START is step 0)."""
-        return self._inputs(self.word_vectors(words), first_step)
+        return self._inputs(self.token_vectors(tokens), first_step)
 
     def _inputs(
         self, vectors: Float[Tensor, "rows n d"], first_step: int = 0
@@ -112,14 +115,14 @@ class InsertionDecoder(nn.Module):
         return self.dropout(vectors)
 
     def states(
-        self, words: Int[Tensor, "rows n"], orders: Int[Tensor, "rows n"], source: SourceStates
+        self, tokens: Int[Tensor, "rows n"], orders: Int[Tensor, "rows n"], source: SourceStates
     ) -> Float[Tensor, "rows n+1 d"]:
         """Return the state after START and after every step. `rows` is a multiple of the batch."""
-        return self._states(self._vectors(words), orders, source)
+        return self._states(self._vectors(tokens), orders, source)
 
-    def _vectors(self, words: Int[Tensor, "rows n"]) -> Float[Tensor, "rows n+1 d"]:
-        """Return the vectors of START and the words: input of the blocks, and the slots' words."""
-        return self.word_vectors(nn.functional.pad(words, (1, 0), value=START))
+    def _vectors(self, tokens: Int[Tensor, "rows n"]) -> Float[Tensor, "rows n+1 d"]:
+        """Return the vectors of START and the tokens: input of the blocks and of the slot head."""
+        return self.token_vectors(nn.functional.pad(tokens, (1, 0), value=START))
 
     def _states(
         self,
@@ -140,32 +143,32 @@ class InsertionDecoder(nn.Module):
     def _token_terms(
         self,
         states: Float[Tensor, "rows steps d"],
-        words: Int[Tensor, "rows steps-1"],
+        tokens: Int[Tensor, "rows steps-1"],
         lengths: Int[Tensor, " rows"],
     ) -> tuple[Float[Tensor, "rows steps"], Float[Tensor, "rows steps"]]:
         """Return terms of the tokens and of END, computed on real steps only."""
         real = token_mask(lengths + 1, states.shape[1])
-        targets = nn.functional.pad(words, (0, 1), value=END)
+        targets = nn.functional.pad(tokens, (0, 1), value=END)
         targets = targets.scatter(1, lengths.unsqueeze(1), END)
-        chosen, means = word_terms(states[real], self.embedding.weight, targets[real])
+        chosen, means = token_terms(states[real], self.embedding.weight, targets[real])
         blank = states.new_zeros(real.shape, dtype=chosen.dtype)
         return blank.masked_scatter(real, chosen), blank.masked_scatter(real, means)
 
     def _slot_terms(
         self,
         states: Float[Tensor, "rows steps d"],
-        words: Float[Tensor, "rows steps-1 d"],
+        vectors: Float[Tensor, "rows steps-1 d"],
         orders: Int[Tensor, "rows steps-1"],
         lengths: Int[Tensor, " rows"],
     ) -> Float[Tensor, "rows steps-1"]:
-        real = token_mask(lengths, words.shape[1])
+        real = token_mask(lengths, vectors.shape[1])
         if self.slots is None:
             return states.new_zeros(real.shape)
         before = states[:, :-1]  # the state a step is taken from
         terms = self.slots(
-            self.slots.queries(before, words),
+            self.slots.queries(before, vectors),
             self.slots.keys(before),
-            _written(words.shape[1], words.device),
+            _written(vectors.shape[1], vectors.device),
             insertion_neighbours(orders),
         )
         return terms.masked_fill(~real, 0.0)

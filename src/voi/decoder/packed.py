@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from voi.products import has_onednn, onednn_linear
+from voi.linear import has_onednn, onednn_linear
 
 _ROWS = 32  # the number of rows the layout is chosen for; it serves others nearly as well
-_LEAST_ENTRIES = 2**18  # smaller weights gain less than the call costs
+_LEAST_ENTRIES = 2**18  # with smaller weights the call costs more than it saves
 
 Part = TypeVar("Part", bound=nn.Module)
 
@@ -44,8 +44,8 @@ def packed(module: Part) -> Part:
     return twin
 
 
-def word_scores(embedding: nn.Embedding) -> nn.Module:
-    """Return the map from states to one score per word, whose weight is the embedding's."""
+def vocabulary_scores(embedding: nn.Embedding) -> nn.Module:
+    """Return the map from states to one score per token, whose weight is the embedding's."""
     if _gains(embedding.weight):
         return PackedLinear(embedding.weight)
     scores = nn.Linear(embedding.embedding_dim, embedding.num_embeddings, False, device="meta")

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from voi.batch import Batch
 from voi.layers import Block, sinusoids
-from voi.products import Linear
+from voi.linear import Linear
 
 
 class SourceStates(NamedTuple):

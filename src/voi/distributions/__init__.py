@@ -4,7 +4,7 @@ from voi.distributions.constraints import permutation
 from voi.distributions.early_late import EarlyLate
 from voi.distributions.fixed import Delta, Uniform
 from voi.distributions.gumbel_matching import GumbelMatching
-from voi.distributions.law import OrderLaw
+from voi.distributions.law import OrderLaw, ScoredLaw
 from voi.distributions.listed import Listed
 from voi.distributions.matrix_plackett_luce import MatrixPlackettLuce
 from voi.distributions.permanent import Bethe, log_permanent_bethe, log_permanent_exact
@@ -19,6 +19,7 @@ __all__ = [
     "MatrixPlackettLuce",
     "OrderLaw",
     "PlackettLuce",
+    "ScoredLaw",
     "Uniform",
     "log_permanent_bethe",
     "log_permanent_exact",

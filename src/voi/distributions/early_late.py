@@ -1,20 +1,19 @@
 """Orders in two runs: some tokens early, the others late, each group from left to right."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
-from torch.distributions import constraints
 from torch.nn.functional import logsigmoid, pad
 from torch.types import _size
 
-from voi.distributions.constraints import finite_vector
-from voi.distributions.law import OrderLaw, vector_logits
+from voi.distributions.law import ScoredLaw
 from voi.permutation import token_mask
 
 
-class EarlyLate(OrderLaw):
-    """Every token is early with probability sigmoid(s), else late; of the labels z is all we see.
+class EarlyLate(ScoredLaw):
+    """Early tokens from left to right, then the late ones.
+
+    Each token is labelled early with probability sigmoid(s), else late; only the resulting order is
+    observed, not the labels.
 
     q(z) = sum_{k in splits(z)} prod_{t < k} sigmoid(s[z_t]) prod_{t >= k} sigmoid(-s[z_t])
                                                                     (docs/math.md, "early-late")
@@ -27,30 +26,11 @@ class EarlyLate(OrderLaw):
     tensor([1, 2, 0])
     """
 
-    event_scores = "vector"
-    arg_constraints = {  # noqa: RUF012
-        "logits": finite_vector,  # s, [*batch, n]
-        "lengths": constraints.nonnegative_integer,
-    }
-
-    def __init__(
-        self,
-        logits: Tensor,
-        lengths: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.logits, lengths = vector_logits(logits, lengths)
-        super().__init__(lengths, logits.shape[-1], validate_args)
-
-    def expand(self, batch_shape: _size, _instance: Any = None) -> "EarlyLate":
-        logits = self.logits.expand(*batch_shape, self.size)
-        new = type(self)(logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+    logits_shape = "vector"  # s, [*batch, n]
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
-        logits = self.logits.double()  # chances of 1e-8 are finer than a float32 can be drawn
+        logits = self.logits.double()  # float32 draws are too coarse for a probability of 1e-8
         chances = torch.rand_like(logits.expand(self._extended_shape(sample_shape)))
         return self._order(chances >= logits.sigmoid())
 
@@ -71,7 +51,10 @@ class EarlyLate(OrderLaw):
         return torch.where(is_reading.unsqueeze(-1), reading, order)
 
     def entropy(self) -> Tensor:
-        """Return the entropy of the labels, less what reading order leaves open of them."""
+        """Return the entropy of the labels less what the order does not tell of them.
+
+        Only reading order leaves labels open: n + 1 splits give it.
+        """
         s = self.logits
         labels = -(s.sigmoid() * logsigmoid(s) + (-s).sigmoid() * logsigmoid(-s))
         by_split = self._by_split(self.logits)

@@ -5,11 +5,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.distributions import constraints
 from torch.types import _size
 
-from voi.distributions.constraints import finite_matrix
-from voi.distributions.law import OrderLaw, block_mask, log_factorial, square_logits
+from voi.distributions.law import ScoredLaw, block_mask, log_factorial
 from voi.distributions.matching import (
     assignment,
     gumbel_divergence,
@@ -30,7 +28,7 @@ PARTITIONS = ("bethe", "exact")
 SAMPLERS = ("assignment", "sinkhorn")
 
 
-class GumbelMatching(OrderLaw):
+class GumbelMatching(ScoredLaw):
     """Orders matched to a score matrix X, row = step and column = final position.
 
     sample:    z = argmax_P <X + G, P>, G standard Gumbel noise
@@ -53,10 +51,7 @@ class GumbelMatching(OrderLaw):
     `"exact"` (n <= 16).
     """
 
-    arg_constraints = {  # noqa: RUF012
-        "logits": finite_matrix,  # X, [*batch, n, n]
-        "lengths": constraints.nonnegative_integer,
-    }
+    logits_shape = "matrix"  # X, [*batch, n, n]
 
     def __init__(
         self,
@@ -71,21 +66,13 @@ class GumbelMatching(OrderLaw):
         _check_options(partition, sampler, tau, sinkhorn_iterations)
         self.partition, self.sampler = partition, sampler
         self.tau, self.sinkhorn_iterations = tau, sinkhorn_iterations
-        self.logits, lengths = square_logits(logits, lengths)
-        super().__init__(lengths, logits.shape[-1], validate_args)
+        super().__init__(logits, lengths, validate_args)
 
-    def expand(self, batch_shape: _size, _instance: Any = None) -> "GumbelMatching":
-        new = type(self)(
-            self.logits.expand(*batch_shape, self.size, self.size),
-            self.lengths.expand(torch.Size(batch_shape)),
-            partition=self.partition,
-            sampler=self.sampler,
-            tau=self.tau,
-            sinkhorn_iterations=self.sinkhorn_iterations,
-            validate_args=False,
-        )
-        new._validate_args = self._validate_args
-        return new
+    @property
+    def options(self) -> dict[str, Any]:
+        """How the law is sampled and scored."""
+        names = ("partition", "sampler", "tau", "sinkhorn_iterations")
+        return {name: getattr(self, name) for name in names}
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:

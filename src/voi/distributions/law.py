@@ -1,11 +1,13 @@
-"""What all laws over orders share: lengths, their mask, support and the order-dependent score."""
+"""What laws over orders share: lengths, support and, where they are learned, scores."""
+
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, constraints
 from torch.types import _size
 
-from voi.distributions.constraints import permutation_within
+from voi.distributions.constraints import finite_matrix, finite_vector, permutation_within
 from voi.permutation import token_mask
 
 
@@ -56,12 +58,11 @@ def log_factorial(lengths: Tensor, dtype: torch.dtype) -> Tensor:
 class OrderLaw(Distribution):
     """A law over orders `[n]` of rows with `lengths` tokens; the tail is `order[t] = t`.
 
-    A subclass sets its parameters, the padded ones to a value that cannot be seen in any result,
-    and hands the lengths on.
+    A subclass sets its own parameters, with padding that affects no result, before it calls this
+    constructor with the lengths.
     """
 
     has_rsample = False
-    event_scores = "matrix"  # what a law is made of: `[n, n]`, or "vector": `[n]`
     lengths: Tensor
 
     def __init__(self, lengths: Tensor, size: int, validate_args: bool | None = None) -> None:
@@ -105,3 +106,44 @@ class OrderLaw(Distribution):
             self._validate_sample(value)
         shape = torch.broadcast_shapes(value.shape[:-1], self.batch_shape)
         return value.long().expand(*shape, self.size)
+
+
+class ScoredLaw(OrderLaw):
+    """A law made of scores, `logits`: a matrix of step against final position, or a vector.
+
+    A subclass says which by `logits_shape`: `[*batch, n, n]`, or `[*batch, n]`, one score per
+    position. Scores of the padded tail are set to zero. What `sample`, `log_prob` and `mode` need
+    beside them is given by keyword, and named in `options` for `expand`.
+    """
+
+    logits_shape: Literal["matrix", "vector"] = "matrix"
+    logits: Tensor
+
+    def __init__(
+        self, logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        checked = vector_logits if self.logits_shape == "vector" else square_logits
+        self.logits, lengths = checked(logits, lengths)
+        super().__init__(lengths, logits.shape[-1], validate_args)
+
+    @property
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
+        """Logits are finite numbers, lengths are counts."""
+        finite = finite_vector if self.logits_shape == "vector" else finite_matrix
+        return {"logits": finite, "lengths": constraints.nonnegative_integer}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The other arguments the law was made with, by name."""
+        return {}
+
+    def expand(self, batch_shape: _size, _instance: Any = None) -> "ScoredLaw":
+        shape = self.logits.shape[len(self.batch_shape) :]  # of one row
+        new = type(self)(
+            self.logits.expand(*batch_shape, *shape),
+            self.lengths.expand(torch.Size(batch_shape)),
+            validate_args=False,
+            **self.options,
+        )
+        new._validate_args = self._validate_args
+        return new

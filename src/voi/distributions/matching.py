@@ -23,7 +23,8 @@ LARGEST_EXPONENT = 10.0
 def gumbel_noise(like: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Return standard Gumbel noise -log(-log U), U uniform, of the shape of `like`.
 
-    It is drawn in float32 at least: eight bits of U would make rare orders rarer than they are.
+    It is drawn in float32 at least: with the few bits of U in bfloat16, large noise, and with it
+    rare orders, would never come up.
     """
     dtype = torch.promote_types(like.dtype, torch.float32)
     uniform = torch.rand(like.shape, dtype=dtype, device=like.device)
@@ -35,8 +36,8 @@ def gumbel_divergence(scores: Float[Tensor, "*shape"], tau: float = 1.0) -> Floa
 
     log tau - 1 + euler (1 / tau - 1) + s / tau + Gamma(1 + 1 / tau) exp(-s / tau)
                                                               (docs/math.md, "gumbel-entropy")
-    At tau = 1 that is s + exp(-s) - 1. Beyond an exponent of 10 the tangent takes over: very low
-    scores are drawn back by a finite force.
+    At tau = 1 that is s + exp(-s) - 1. Beyond an exponent of 10 the exponential is replaced by its
+    tangent, so that the gradient at very low scores stays finite.
     """
     rate = 1 / tau
     constant = np.log(tau) - 1 + np.euler_gamma * (rate - 1)

@@ -1,16 +1,13 @@
 """Orders drawn step by step, each step with its own scores."""
 
 from itertools import pairwise
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.distributions import constraints
 from torch.types import _size
 
-from voi.distributions.constraints import finite_matrix
-from voi.distributions.law import OrderLaw, square_logits
+from voi.distributions.law import ScoredLaw
 from voi.distributions.matching import block_diagonal, gumbel_noise
 from voi.distributions.subsets import subset_levels
 from voi.permutation import inverse, steps_like, token_mask
@@ -19,7 +16,7 @@ MAX_EXACT_MODE = 10
 BEAM_SIZE = 64
 
 
-class MatrixPlackettLuce(OrderLaw):
+class MatrixPlackettLuce(ScoredLaw):
     """Orders drawn step by step: row t of X scores the positions still unused at step t.
 
     log q(z) = sum_t ( X[t, z_t] - log sum_{u >= t} exp X[t, z_u] )
@@ -27,25 +24,7 @@ class MatrixPlackettLuce(OrderLaw):
     Unlike `GumbelMatching` of the same X, it is sampled and scored exactly, at any n.
     """
 
-    arg_constraints = {  # noqa: RUF012
-        "logits": finite_matrix,  # X, [*batch, n, n]
-        "lengths": constraints.nonnegative_integer,
-    }
-
-    def __init__(
-        self,
-        logits: Tensor,
-        lengths: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.logits, lengths = square_logits(logits, lengths)
-        super().__init__(lengths, logits.shape[-1], validate_args)
-
-    def expand(self, batch_shape: _size, _instance: Any = None) -> "MatrixPlackettLuce":
-        logits = self.logits.expand(*batch_shape, self.size, self.size)
-        new = type(self)(logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+    logits_shape = "matrix"  # X, [*batch, n, n]
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:

@@ -94,7 +94,7 @@ def log_permanent_bethe(
     the order of r^2. Its gradient is gamma, which is held fixed. A row stops when it has
     converged, whatever its neighbours do.
 
-    Where two tokens or more compete for the same steps with large scores it arrives slowly: look
+    Where two tokens or more compete for the same steps with large scores it converges slowly: look
     at the residual.
 
     Relative to the paper: iterated to a tolerance, not a fixed number of times, and from scaled

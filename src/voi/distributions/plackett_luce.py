@@ -1,18 +1,14 @@
 """Orders drawn by picking positions one at a time from one score per position."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
-from torch.distributions import constraints
 from torch.types import _size
 
-from voi.distributions.constraints import finite_vector
-from voi.distributions.law import OrderLaw, log_factorial, vector_logits
+from voi.distributions.law import ScoredLaw, log_factorial
 from voi.distributions.matching import gumbel_divergence, gumbel_noise
 
 
-class PlackettLuce(OrderLaw):
+class PlackettLuce(ScoredLaw):
     """Orders drawn by picking positions one at a time, without replacement.
 
     log q(z) = sum_t ( s[z_t] - log sum_{u >= t} exp s[z_u] )     (docs/math.md, "plackett-luce")
@@ -22,26 +18,7 @@ class PlackettLuce(OrderLaw):
     tensor([1, 0, 2])
     """
 
-    event_scores = "vector"
-    arg_constraints = {  # noqa: RUF012
-        "logits": finite_vector,  # s, [*batch, n]
-        "lengths": constraints.nonnegative_integer,
-    }
-
-    def __init__(
-        self,
-        logits: Tensor,
-        lengths: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.logits, lengths = vector_logits(logits, lengths)
-        super().__init__(lengths, logits.shape[-1], validate_args)
-
-    def expand(self, batch_shape: _size, _instance: Any = None) -> "PlackettLuce":
-        logits = self.logits.expand(*batch_shape, self.size)
-        new = type(self)(logits, self.lengths.expand(torch.Size(batch_shape)), validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+    logits_shape = "vector"  # s, [*batch, n]
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:

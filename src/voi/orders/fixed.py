@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from voi.analysis import tree_order
 from voi.batch import Batch
 from voi.decoder import SourceStates
 from voi.distributions import Delta, OrderLaw, Uniform
@@ -70,33 +71,19 @@ class ByFrequency(SortedOrder):
         return -counts if self.common_first else counts
 
 
-class BalancedTree(SortedOrder):
+class BalancedTree(nn.Module):
     """The middle first, then the middles of both halves, level by level, left before right."""
 
-    def keys(self, batch: Batch) -> Float[Tensor, "batch n"]:
+    def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
         size = batch.target.shape[1]
-        ranks = [tree_ranks(n) + (0,) * (size - n) for n in batch.lengths.tolist()]
-        keys = torch.tensor(ranks, dtype=torch.float32, device=batch.target.device)
-        return keys.view_as(batch.target)
+        orders = [[*_tree(n), *range(n, size)] for n in batch.lengths.tolist()]
+        order = torch.tensor(orders, dtype=torch.long, device=batch.target.device)
+        return Delta(order.view_as(batch.target), batch.lengths, validate_args=False)
 
 
 @cache
-def tree_ranks(n: int) -> tuple[int, ...]:
-    """Return the step at which each of n positions is written; the lower middle of an even span.
-
-    >>> tree_ranks(4)
-    (1, 0, 2, 3)
-    """
-    ranks, spans, step = [0] * n, [(0, n)], 0
-    while spans:
-        spans = [(low, high) for low, high in spans if low < high]
-        middles = [(low + high - 1) // 2 for low, high in spans]
-        for middle in middles:
-            ranks[middle] = step
-            step += 1
-        halves = zip(spans, middles, strict=True)
-        spans = [part for (low, high), m in halves for part in ((low, m), (m + 1, high))]
-    return tuple(ranks)
+def _tree(n: int) -> tuple[int, ...]:
+    return tuple(tree_order(range(n)))
 
 
 _TAKEN = "(batch), a voi.batch.Batch"

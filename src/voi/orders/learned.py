@@ -17,9 +17,9 @@ from voi.distributions import (
     PlackettLuce,
 )
 from voi.layers import Block, RelativeBias, XLBias, precise, sinusoids
+from voi.linear import Linear
 from voi.orders.user_law import load_law
 from voi.pos import UNIVERSAL
-from voi.products import Linear
 
 LAWS: Mapping[str, Callable[..., OrderLaw]] = {
     "gumbel-matching": GumbelMatching,
@@ -61,7 +61,7 @@ class OrderGenerator(nn.Module):
         self.dropout = nn.Dropout(c.dropout)
         self.tags = nn.Embedding(len(UNIVERSAL), c.width) if c.tags else None
         self.law = LAWS[c.law] if c.law in LAWS else load_law(c.law)
-        is_vector = getattr(self.law, "event_scores", "matrix") == "vector"
+        is_vector = getattr(self.law, "logits_shape", "matrix") == "vector"
         self.head = ScoreHead(c.width) if is_vector else MatrixHead(c.width, c.rows)
         self._decoder: Callable[[], InsertionDecoder] | None = None
 
@@ -119,7 +119,10 @@ class OrderGenerator(nn.Module):
         return self.norm(x)
 
     def _partly_hidden(self, x: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
-        """Return token embeddings, in training some of them zero: words alone say no order."""
+        """Return token embeddings, in training a random share of them zero.
+
+        Orders then cannot be read off the identity of the words.
+        """
         if not self.training or not self.config.token_dropout:
             return x
         is_seen = torch.rand(x.shape[:2], device=x.device) >= self.config.token_dropout
@@ -128,8 +131,9 @@ class OrderGenerator(nn.Module):
     def alignment(self, decoder: InsertionDecoder) -> Float[Tensor, ""]:
         """Return 1 - cosine between the two embeddings of a token, averaged over the vocabulary.
 
-        As half the squared distance of their directions: exactly zero, with its gradient, where
-        they are the same. A cosine has a gradient of rounding there, and Adam follows any.
+        It is computed as half the squared distance of the unit vectors: where they are equal, value
+        and gradient are exactly zero. The gradient of a cosine is a rounding error there, which
+        Adam would scale up to full steps.
         """
         ours, theirs = (
             nn.functional.normalize(x, dim=-1)

@@ -53,7 +53,7 @@ def search_orders(
     """Return the `beam` best orders that a beam search over a target's tokens finds.
 
     A step takes any token that is not written yet, to its own place; all candidates of all
-    hypotheses compete by log p(token) + log p(slot). Equal words are candidates of their own.
+    hypotheses compete by log p(token) + log p(slot). Equal tokens are candidates of their own.
     Written tokens are cached, the source is encoded once. The search itself runs without dropout;
     a `source` that was encoded with dropout is taken as it is.
     """
@@ -87,7 +87,7 @@ class _State:
     is_written: Bool[Tensor, "batch beam n"]  # target positions
     orders: Int[Tensor, "batch beam t"]
     scores: Float[Tensor, "batch beam"]  # -inf: no hypothesis
-    by_word: Float[Tensor, "batch used n 2"]  # slot logits of every target word at pool entries
+    by_token: Float[Tensor, "batch used n 2"]  # slot logits of the target's tokens
 
     @staticmethod
     def start(stepper: Stepper, batch: Batch, source: SourceStates, beam: int) -> "_State":
@@ -103,7 +103,7 @@ class _State:
             torch.zeros(num_rows, beam, size, dtype=torch.bool, device=device),
             torch.zeros(num_rows, beam, 0, dtype=torch.long, device=device),
             scores,
-            _by_word(stepper, cache, batch, first=0),
+            _by_token(stepper, cache, batch, first=0),
         )
 
     def advance(self, stepper: Stepper, batch: Batch, step: int) -> "_State":
@@ -120,9 +120,9 @@ class _State:
         slots = (is_written & (torch.arange(size, device=index.device) < taken[..., None])).sum(-1)
         first = self.cache.used
         reading = insert_entries(_of(parents, self.reading), slots + 1, first)
-        words = batch.target.gather(1, taken)
-        states = stepper.write(self.cache, words, reading, slots + 1)
-        new = _by_word(stepper, self.cache, batch, first)
+        tokens = batch.target.gather(1, taken)
+        states = stepper.write(self.cache, tokens, reading, slots + 1)
+        new = _by_token(stepper, self.cache, batch, first)
         return _State(
             self.cache,
             states,
@@ -130,25 +130,25 @@ class _State:
             is_written.scatter(-1, taken.unsqueeze(-1), True),
             torch.cat([_of(parents, self.orders), taken.unsqueeze(-1)], dim=-1),
             scores,
-            torch.cat([self.by_word, new], dim=1),
+            torch.cat([self.by_token, new], dim=1),
         )
 
     def end_terms(self, stepper: Stepper, batch: Batch, step: int) -> Float[Tensor, "batch beam"]:
         """Return log p(END) of targets whose tokens are all written by `step` steps, else 0."""
-        ends = stepper.word_log_probs(self.states)[..., END]
+        ends = stepper.token_log_probs(self.states)[..., END]
         return ends.masked_fill((batch.lengths != step).unsqueeze(1), 0.0)
 
     def _candidates(
         self, stepper: Stepper, batch: Batch, step: int
     ) -> Float[Tensor, "batch beam n"]:
         """Return log p(token) + log p(slot) of every token that may be written next."""
-        words = batch.target.unsqueeze(1).expand_as(self.is_written)
-        tokens = stepper.word_log_probs(self.states).gather(-1, words)
+        tokens = batch.target.unsqueeze(1).expand_as(self.is_written)
+        token_terms = stepper.token_log_probs(self.states).gather(-1, tokens)
         before = self.is_written.cumsum(-1) - self.is_written.long()  # the slot of each position
-        terms = tokens + self._slot_terms(stepper, before)
+        terms = token_terms + self._slot_terms(stepper, before)
         is_open = ~self.is_written & batch.target_mask.unsqueeze(1)
         is_padding = (batch.lengths <= step).unsqueeze(1)
-        is_next = torch.arange(words.shape[-1], device=words.device) == step
+        is_next = torch.arange(tokens.shape[-1], device=tokens.device) == step
         idle = torch.zeros_like(is_next, dtype=terms.dtype).masked_fill(~is_next, -torch.inf)
         terms = terms.masked_fill(~is_open, -torch.inf)
         return torch.where(is_padding.unsqueeze(-1), idle, terms)
@@ -156,15 +156,15 @@ class _State:
     def _slot_terms(
         self, stepper: Stepper, slots: Int[Tensor, "batch beam n"]
     ) -> Float[Tensor, "batch beam n"]:
-        """Return log p(slot | word) of each target position's own slot.
+        """Return log p(slot | token) of each target position's own slot.
 
-        The logit of a word at a written token is a part of the word, computed once when that token
-        was written, plus a part of the state.
+        The logit of a token at a written one is the sum of two parts: one of the two tokens, which
+        is computed once, when the latter is written, and one of the state.
         """
         by_state = stepper.slot_logits_by_state(self.cache, self.states)
         index = self.reading.unsqueeze(-1).expand(-1, -1, -1, 2)
         rows = torch.arange(len(slots), device=slots.device)[:, None, None]
-        logits = self.by_word[rows, self.reading] + by_state.gather(2, index).unsqueeze(3)
+        logits = self.by_token[rows, self.reading] + by_state.gather(2, index).unsqueeze(3)
         total = logits.logsumexp((2, 4))  # logits: [batch, beam, written, n, 2]
         right_of, left_of = logits.unbind(-1)
         after = (slots + 1) % self.reading.shape[-1]  # right of the last slot stands START
@@ -175,11 +175,11 @@ class _State:
         return torch.logaddexp(*names).squeeze(2) - total
 
 
-def _by_word(
+def _by_token(
     stepper: Stepper, cache: Cache, batch: Batch, first: int
 ) -> Float[Tensor, "batch new n 2"]:
-    """Return the slot logits of all target words at the pool entries from `first` on."""
-    return stepper.slot_logits_by_word(cache, batch.target, first).transpose(1, 2)
+    """Return the slot logits of all target tokens at the pool entries from `first` on."""
+    return stepper.slot_logits_by_token(cache, batch.target, first).transpose(1, 2)
 
 
 def _of(parents: Int[Tensor, "batch beam"], x: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ def load_law(name: str) -> Callable[..., OrderLaw]:
 def _try(law: Callable[..., OrderLaw], name: str) -> None:
     """Draw and score orders of two targets, and look at what comes back."""
     lengths, n = torch.tensor(_LENGTHS), max(_LENGTHS)
-    is_vector = getattr(law, "event_scores", "matrix") == "vector"
+    is_vector = getattr(law, "logits_shape", "matrix") == "vector"
     shape = (len(lengths), n) if is_vector else (len(lengths), n, n)
     q = law(torch.zeros(shape), lengths, validate_args=False)
     if not isinstance(q, OrderLaw):

@@ -2,7 +2,7 @@
 
 from voi.search.hypothesis import Hypothesis
 from voi.search.rules import GAP, Rules, rules_with_gaps, rules_with_keywords, rules_with_prefix
-from voi.search.search import Found, Sampling, ids_in_reading_order, order_of_slots, search
+from voi.search.search import Found, Sampling, ids_in_reading_order, search
 
 __all__ = [
     "GAP",
@@ -11,7 +11,6 @@ __all__ = [
     "Rules",
     "Sampling",
     "ids_in_reading_order",
-    "order_of_slots",
     "rules_with_gaps",
     "rules_with_keywords",
     "rules_with_prefix",

@@ -1,4 +1,4 @@
-"""How the next words and slots are chosen: the best pairs of a beam, or by chance."""
+"""How the next tokens and slots are chosen: the best pairs of a beam, or by chance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,20 +26,21 @@ def penalized(
 
 @dataclass(frozen=True)
 class BestPairs:
-    """The highest-scoring (word, slot) pairs of all hypotheses of an example, exactly.
+    """The highest-scoring (token, slot) pairs of all hypotheses of an example, exactly.
 
-    A joint score never exceeds its word's, so the slots of few words are looked at: more are, until
-    the best word left out cannot beat the worst pair kept. Closed hypotheses compete as they are.
+    A pair never scores higher than its token alone, so slots are computed for the best tokens only,
+    and for more of them until the best token left out cannot beat the worst pair kept. Closed
+    hypotheses compete as they are.
     """
 
     length_penalty: float = 0.0
 
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
-        width = state.scores.shape[1]
-        log_probs = state.constraints.allow_words(stepper.word_log_probs(state.states))
+        beam = state.scores.shape[1]
+        log_probs = state.rules.allow_tokens(stepper.token_log_probs(state.states))
         log_probs = log_probs.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
-        bounds = log_probs + state.scores.unsqueeze(-1)  # no pair of this word can score higher
-        count = min(width + 2, log_probs.shape[-1])
+        bounds = log_probs + state.scores.unsqueeze(-1)  # no pair of this token can score higher
+        count = min(beam + 2, log_probs.shape[-1])
         while True:
             best, ids = bounds.topk(min(count + 1, log_probs.shape[-1]), dim=-1)
             pairs = _pairs(stepper, state, log_probs, ids[..., :count])
@@ -50,60 +51,60 @@ class BestPairs:
             count = min(4 * count, needed)
 
     def _best(self, state: SearchState, pairs: "_Pairs") -> tuple[Choice, Float[Tensor, " batch"]]:
-        """Return the choice and the raw score that a left-out pair would have to beat."""
-        width, num_slots = state.scores.shape[1], pairs.slot_scores.shape[-1]
+        """Return the choice, and the score without penalty that a left-out pair must exceed."""
+        beam, num_slots = state.scores.shape[1], pairs.slot_scores.shape[-1]
         joint = pairs.joint + state.scores[..., None, None]
-        step = state.history.words.shape[-1] + 1
+        step = state.history.tokens.shape[-1] + 1
         new = penalized(joint, step, self.length_penalty).flatten(1)
         kept = penalized(state.scores, state.lengths, self.length_penalty)
         kept = kept.masked_fill(~state.closed, -torch.inf)
-        top, index = torch.cat([kept, new], dim=1).topk(width, dim=1)
-        is_kept, pair = index < width, (index - width).clamp(min=0)
-        per_parent = pairs.words.shape[-1] * num_slots
+        top, index = torch.cat([kept, new], dim=1).topk(beam, dim=1)
+        is_kept, pair = index < beam, (index - beam).clamp(min=0)
+        per_parent = pairs.tokens.shape[-1] * num_slots
         parents = torch.where(is_kept, index, pair // per_parent)
-        word_index = pair // num_slots  # of [width choices]
+        token_index = pair // num_slots  # of [beam choices]
         slots = pair % num_slots
-        words = pairs.words.flatten(1).gather(1, word_index).masked_fill(is_kept, END)
-        token_scores = pairs.token_scores.flatten(1).gather(1, word_index)
+        tokens = pairs.tokens.flatten(1).gather(1, token_index).masked_fill(is_kept, END)
+        token_scores = pairs.token_scores.flatten(1).gather(1, token_index)
         is_none = top == -torch.inf  # fewer pairs than the beam wants
         token_scores = token_scores.masked_fill(is_none, -torch.inf)
-        slot_scores = pairs.slot_scores.flatten(1).gather(1, pair).where(words != END, 0.0)
-        slots = slots.where(words != END, num_slots - 1)
+        slot_scores = pairs.slot_scores.flatten(1).gather(1, pair).where(tokens != END, 0.0)
+        slots = slots.where(tokens != END, num_slots - 1)
         worst = top[:, -1] * ((5 + step) / 6) ** self.length_penalty
-        return Choice(parents, words, slots, token_scores, slot_scores), worst
+        return Choice(parents, tokens, slots, token_scores, slot_scores), worst
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    words: Int[Tensor, "batch width choices"]
-    token_scores: Float[Tensor, "batch width choices"]
-    slot_scores: Float[Tensor, "batch width choices slots"]
+    tokens: Int[Tensor, "batch beam choices"]
+    token_scores: Float[Tensor, "batch beam choices"]
+    slot_scores: Float[Tensor, "batch beam choices slots"]
 
     @property
-    def joint(self) -> Float[Tensor, "batch width choices slots"]:
+    def joint(self) -> Float[Tensor, "batch beam choices slots"]:
         return self.token_scores.unsqueeze(-1) + self.slot_scores
 
 
 def _pairs(
     stepper: Stepper,
     state: SearchState,
-    log_probs: Float[Tensor, "batch width v"],
-    words: Int[Tensor, "batch width choices"],
+    log_probs: Float[Tensor, "batch beam v"],
+    tokens: Int[Tensor, "batch beam choices"],
 ) -> _Pairs:
-    """Return the pairs of some words with all slots; END has one place, and no slot term."""
-    slot_scores = stepper.slot_log_probs(state.cache, state.states, words, state.reading)
-    slot_scores = state.constraints.allow_slots(slot_scores, words)
+    """Return the pairs of some tokens with all slots; END has one place, and no slot term."""
+    slot_scores = stepper.slot_log_probs(state.cache, state.states, tokens, state.reading)
+    slot_scores = state.rules.allow_slots(slot_scores, tokens)
     end = torch.full_like(slot_scores, -torch.inf)
     end[..., -1] = 0.0
-    slot_scores = torch.where((words == END).unsqueeze(-1), end, slot_scores)
-    return _Pairs(words, log_probs.gather(-1, words), slot_scores)
+    slot_scores = torch.where((tokens == END).unsqueeze(-1), end, slot_scores)
+    return _Pairs(tokens, log_probs.gather(-1, tokens), slot_scores)
 
 
 @dataclass(frozen=True)
 class ByChance:
-    """Words, then slots, drawn from the model's distributions, each hypothesis on its own.
+    """Tokens, then slots, drawn from the model's distributions, each hypothesis on its own.
 
-    Only the smallest set of words (of slots) that holds `top_p` of the probability can be drawn;
+    Only the smallest set of tokens (of slots) that holds `top_p` of the probability can be drawn;
     scores are those of the unchanged model.
     """
 
@@ -111,28 +112,28 @@ class ByChance:
     top_p: float = 1.0
 
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
-        of_words = stepper.word_log_probs(state.states)
+        of_tokens = stepper.token_log_probs(state.states)
         assert state.chances is not None
-        for_words, for_slots = state.chances[:, state.history.words.shape[-1]].unbind(-1)
-        words = self._draw(state.constraints.allow_words(of_words), for_words)
-        only = words.unsqueeze(-1)  # one choice each
+        for_tokens, for_slots = state.chances[:, state.history.tokens.shape[-1]].unbind(-1)
+        tokens = self._draw(state.rules.allow_tokens(of_tokens), for_tokens)
+        only = tokens.unsqueeze(-1)  # one choice each
         of_slots = stepper.slot_log_probs(state.cache, state.states, only, state.reading)
-        allowed = state.constraints.allow_slots(of_slots, only)
-        is_end = words == END
+        allowed = state.rules.allow_slots(of_slots, only)
+        is_end = tokens == END
         allowed = torch.where(is_end[..., None, None], of_slots, allowed).squeeze(2)
         slots = self._draw(allowed, for_slots).where(~is_end, of_slots.shape[-1] - 1)
         slot_scores = of_slots.squeeze(2).gather(-1, slots.unsqueeze(-1)).squeeze(-1)
         return Choice(
-            parents=torch.arange(words.shape[1], device=words.device).expand_as(words),
-            words=words,
+            parents=torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens),
+            tokens=tokens,
             slots=slots,
-            token_scores=of_words.gather(-1, only).squeeze(-1),
+            token_scores=of_tokens.gather(-1, only).squeeze(-1),
             slot_scores=slot_scores.where(~is_end, 0.0),
         )
 
     def _draw(
-        self, log_probs: Float[Tensor, "batch width n"], chances: Float[Tensor, " batch"]
-    ) -> Int[Tensor, "batch width"]:
+        self, log_probs: Float[Tensor, "batch beam n"], chances: Float[Tensor, " batch"]
+    ) -> Int[Tensor, "batch beam"]:
         """Return the first choice up to which the probability exceeds the row's chance."""
         probs = (log_probs / self.temperature).softmax(-1)
         if self.top_p < 1:
@@ -149,5 +150,5 @@ def nucleus(probs: Float[Tensor, "*rows n"], top_p: float) -> Bool[Tensor, "*row
     tensor([False,  True,  True])
     """
     ordered, index = probs.sort(dim=-1, descending=True)
-    is_needed = ordered.cumsum(-1) - ordered < top_p  # what stands before is not enough yet
+    is_needed = ordered.cumsum(-1) - ordered < top_p  # more probable entries hold less than top_p
     return torch.zeros_like(is_needed).scatter(-1, index, is_needed)

@@ -1,4 +1,4 @@
-"""The rules of a text: made from gaps, prefixes and keywords in the words of a user."""
+"""What one text must and must not hold: rules, made from a user's gaps, prefixes and keywords."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ GAP = "___"
 
 @dataclass(frozen=True)
 class Rules:
-    """The constraints of one example, in token ids."""
+    """The rules of one example, in token ids; voi.search.rule_state keeps them."""
 
     given: tuple[int, ...] = ()  # tokens that stand in the text, in reading order
     open_slots: tuple[bool, ...] = (True,)  # before, between and after them: may more be inserted?

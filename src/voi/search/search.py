@@ -11,7 +11,7 @@ from torch import Tensor
 from voi.decoder import InsertionDecoder, SourceStates
 from voi.decoder.cache import Stepper
 from voi.search.choose import BestPairs, ByChance, Chooser, penalized
-from voi.search.constraints import Constraints
+from voi.search.rule_state import RuleState
 from voi.search.rules import Rules
 from voi.search.state import SearchState
 
@@ -26,7 +26,7 @@ class Sampling:
 
     num_samples: int = 1
     temperature: float = 1.0
-    top_p: float = 1.0  # nucleus, of words and of slots
+    top_p: float = 1.0  # nucleus, of tokens and of slots
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Sampling:
 class Found:
     """A finished hypothesis in ids."""
 
-    words: tuple[int, ...]  # in generation order
+    tokens: tuple[int, ...]  # in generation order
     slots: tuple[int, ...]
     token_scores: tuple[float, ...]  # END's is the last
     slot_scores: tuple[float, ...]
@@ -71,7 +71,7 @@ def search(
 ) -> list[list[Found]]:
     """Return the hypotheses of each example, best first.
 
-    Beam search over (word, slot) pairs scored jointly; beam 1 is greedy. With `sampling` they are
+    Beam search over (token, slot) pairs scored jointly; beam 1 is greedy. With `sampling` they are
     drawn instead, and come in the order drawn. Every hypothesis ends with END, which `max_length`
     enforces, and its score is log p(y, z | x) of the model. A `Stepper` of the decoder serves many
     searches, as long as the weights stay the same.
@@ -83,14 +83,14 @@ def search(
         raise ValueError(f"nbest must be at most the beam, got {nbest} and {beam}")
     num_examples, device = source.mask.shape[0], source.mask.device
     copies = sampling.num_samples if sampling else 1  # each drawn on its own, as one more example
-    batch, width = num_examples * copies, 1 if sampling else beam
+    batch, beam = num_examples * copies, 1 if sampling else beam
     rows = torch.arange(batch, device=device)  # the examples that `state` holds
     all_rules = [rule for rule in rules or [Rules()] * num_examples for _ in range(copies)]
-    constraints = Constraints.start(all_rules, width, max_length, device)
+    rule_state = RuleState.start(all_rules, beam, max_length, device)
     stepper = decoder if isinstance(decoder, Stepper) else Stepper(decoder)
     numbers = range(first, first + num_examples)
     chances = sampling.chances(numbers, max_length).to(device) if sampling else None
-    state = SearchState.start(stepper, source.select(rows // copies), width, constraints, chances)
+    state = SearchState.start(stepper, source.select(rows // copies), beam, rule_state, chances)
     choose: Chooser = BestPairs(length_penalty)
     if sampling:
         choose = ByChance(sampling.temperature, sampling.top_p)
@@ -117,7 +117,7 @@ def _is_done(state: SearchState, nbest: int, penalty: float) -> Bool[Tensor, " b
     at the next where long targets are punished (a negative penalty).
     """
     closed = penalized(state.scores, state.lengths, penalty).masked_fill(~state.closed, -torch.inf)
-    at = state.constraints.max_length + 1 if penalty >= 0 else state.lengths + 1
+    at = state.rules.max_length + 1 if penalty >= 0 else state.lengths + 1
     hope = penalized(state.scores, at, penalty).masked_fill(state.closed, -torch.inf)
     nth = closed.topk(nbest, dim=1).values[:, -1]
     return (hope.amax(1) <= nth) | (hope.amax(1) == -torch.inf)
@@ -135,7 +135,7 @@ def _found(state: SearchState, row: int, i: int) -> Found:
     steps = int(state.lengths[row, i])  # END counted
     history = {name: x[row, i].tolist() for name, x in vars(state.history).items()}
     return Found(
-        words=tuple(history["words"][: steps - 1]),
+        tokens=tuple(history["tokens"][: steps - 1]),
         slots=tuple(history["slots"][: steps - 1]),
         token_scores=tuple(history["token_scores"][:steps]),
         slot_scores=tuple(history["slot_scores"][: steps - 1]),
@@ -143,24 +143,9 @@ def _found(state: SearchState, row: int, i: int) -> Found:
     )
 
 
-def order_of_slots(slots: Sequence[int]) -> list[int]:
-    """Return order[t], the final position of step t's token, from the slots of all steps.
-
-    >>> order_of_slots([0, 0, 1])
-    [2, 0, 1]
-    """
-    written: list[int] = []
-    for step, slot in enumerate(slots):
-        written.insert(slot, step)
-    order = [0] * len(written)
-    for place, step in enumerate(written):
-        order[step] = place
-    return order
-
-
 def ids_in_reading_order(found: Found) -> list[int]:
-    """Return a hypothesis' words as they are read."""
+    """Return a hypothesis' tokens as they are read."""
     written: list[int] = []
-    for word, slot in zip(found.words, found.slots, strict=True):
-        written.insert(slot, word)
+    for token, slot in zip(found.tokens, found.slots, strict=True):
+        written.insert(slot, token)
     return written

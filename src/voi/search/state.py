@@ -8,32 +8,32 @@ from torch import Tensor
 
 from voi.decoder import SourceStates
 from voi.decoder.cache import Cache, Stepper, insert_entries
-from voi.search.constraints import Constraints
+from voi.search.rule_state import RuleState
 from voi.tokens.vocabulary import END
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The next step of every hypothesis: from which old one, which word, into which slot.
+    """The next step of every hypothesis: from which old one, which token, into which slot.
 
-    A hypothesis that is closed stays as it is; its word and slot are without meaning.
+    A hypothesis that is closed stays as it is; its token and slot are without meaning.
     """
 
-    parents: Int[Tensor, "batch width"]
-    words: Int[Tensor, "batch width"]
-    slots: Int[Tensor, "batch width"]
-    token_scores: Float[Tensor, "batch width"]
-    slot_scores: Float[Tensor, "batch width"]  # 0 for END, which has no slot
+    parents: Int[Tensor, "batch beam"]
+    tokens: Int[Tensor, "batch beam"]
+    slots: Int[Tensor, "batch beam"]
+    token_scores: Float[Tensor, "batch beam"]
+    slot_scores: Float[Tensor, "batch beam"]  # 0 for END, which has no slot
 
 
 @dataclass(frozen=True)
 class History:
     """What was written so far, in generation order; steps after END are without meaning."""
 
-    words: Int[Tensor, "batch width t"]
-    slots: Int[Tensor, "batch width t"]
-    token_scores: Float[Tensor, "batch width t"]
-    slot_scores: Float[Tensor, "batch width t"]
+    tokens: Int[Tensor, "batch beam t"]
+    slots: Int[Tensor, "batch beam t"]
+    token_scores: Float[Tensor, "batch beam t"]
+    slot_scores: Float[Tensor, "batch beam t"]
 
 
 @dataclass(frozen=True)
@@ -45,38 +45,38 @@ class SearchState:
     """
 
     cache: Cache
-    states: Float[Tensor, "batch width d"]  # of the last token that was run through the decoder
-    reading: Int[Tensor, "batch width written"]  # pool entries in reading order, START first
+    states: Float[Tensor, "batch beam d"]  # of the last token that was run through the decoder
+    reading: Int[Tensor, "batch beam written"]  # pool entries in reading order, START first
     history: History
-    scores: Float[Tensor, "batch width"]  # log p(y, z | x) so far; -inf: no hypothesis
-    lengths: Int[Tensor, "batch width"]  # steps taken, END counted
-    closed: Bool[Tensor, "batch width"]
-    constraints: Constraints
-    chances: Float[Tensor, "batch steps 2"] | None = None  # in [0, 1): for each step's word, slot
+    scores: Float[Tensor, "batch beam"]  # log p(y, z | x) so far; -inf: no hypothesis
+    lengths: Int[Tensor, "batch beam"]  # steps taken, END counted
+    closed: Bool[Tensor, "batch beam"]
+    rules: RuleState
+    chances: Float[Tensor, "batch steps 2"] | None = None  # in [0, 1): for each step's token, slot
 
     @staticmethod
     def start(
         stepper: Stepper,
         source: SourceStates,
-        width: int,
-        constraints: Constraints,
+        beam: int,
+        rules: RuleState,
         chances: Float[Tensor, "batch steps 2"] | None = None,
     ) -> "SearchState":
-        """Return one empty hypothesis per example, and `width - 1` that do not exist yet."""
-        cache, states, reading = stepper.start(source, width)
+        """Return one empty hypothesis per example, and `beam - 1` that do not exist yet."""
+        cache, states, reading = stepper.start(source, beam)
         batch, device = source.mask.shape[0], source.mask.device
-        scores = torch.full((batch, width), -torch.inf, device=device)
+        scores = torch.full((batch, beam), -torch.inf, device=device)
         scores[:, 0] = 0.0
-        none = torch.zeros(batch, width, 0, device=device)
+        none = torch.zeros(batch, beam, 0, device=device)
         return SearchState(
             cache,
             states,
             reading,
             History(none.long(), none.long(), none, none),
             scores,
-            lengths=torch.zeros(batch, width, dtype=torch.long, device=device),
-            closed=torch.zeros(batch, width, dtype=torch.bool, device=device),
-            constraints=constraints,
+            lengths=torch.zeros(batch, beam, dtype=torch.long, device=device),
+            closed=torch.zeros(batch, beam, dtype=torch.bool, device=device),
+            rules=rules,
             chances=chances,
         )
 
@@ -90,7 +90,7 @@ class SearchState:
                 torch.cat([old.gather(1, parents.unsqueeze(-1).expand_as(old)), new[..., None]], -1)
                 for old, new in zip(
                     vars(self.history).values(),
-                    (choice.words, choice.slots, choice.token_scores, choice.slot_scores),
+                    (choice.tokens, choice.slots, choice.token_scores, choice.slot_scores),
                     strict=True,
                 )
             )
@@ -103,15 +103,15 @@ class SearchState:
             history,
             self.scores.gather(1, parents) + gain,
             self.lengths.gather(1, parents) + (~was_closed).long(),
-            was_closed | (choice.words == END),
-            self.constraints.advance(parents, choice.words, choice.slots),
+            was_closed | (choice.tokens == END),
+            self.rules.advance(parents, choice.tokens, choice.slots),
             self.chances,
         )
 
     def write(self, stepper: Stepper) -> "SearchState":
         """Return the state with the last step's tokens run; the cache is extended in place."""
-        words, slots = self.history.words[..., -1], self.history.slots[..., -1]
-        states = stepper.write(self.cache, words, self.reading, slots + 1)
+        tokens, slots = self.history.tokens[..., -1], self.history.slots[..., -1]
+        states = stepper.write(self.cache, tokens, self.reading, slots + 1)
         return replace(self, states=states)
 
     def select(self, rows: Int[Tensor, " rows"]) -> "SearchState":
@@ -125,7 +125,7 @@ class SearchState:
             self,
             cache=self.cache.select(rows),
             history=history,
-            constraints=self.constraints.select(rows),
+            rules=self.rules.select(rows),
             chances=None if self.chances is None else self.chances[rows],
             **tensors,
         )

@@ -1,4 +1,4 @@
-"""Every output obeys its constraints, whatever the model prefers."""
+"""Every output obeys its rules, whatever the model prefers."""
 
 from itertools import pairwise
 
@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from small_models import text_batch, tiny_decoder
+from voi.analysis import order_of_slots
 from voi.errors import DataError
-from voi.search import Rules, Sampling, ids_in_reading_order, order_of_slots, search
+from voi.search import Rules, Sampling, ids_in_reading_order, search
 
 WORDS = st.integers(4, 9)
 DECODER = tiny_decoder(10, seed=8)
@@ -60,7 +61,7 @@ def _check(found, rule):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(rule_fields(), min_size=1, max_size=4), st.integers(0, 3))
-def test_all_constraints_hold_together(fields, mode):
+def test_all_rules_hold_together(fields, mode):
     batch = [Rules(*values) for values in fields]
     source = DECODER.encode(text_batch([[4]] * len(batch), [[5, 4]] * len(batch)))
     options = [
@@ -85,7 +86,9 @@ def test_a_beam_wider_than_there_are_choices(beam, num_given):
     slots = (False,) * num_given + (True,)
     rule = Rules(given, slots, slots)
     source = decoder.encode(text_batch([[4]], [[5, 4]]))
-    for found in search(decoder, source, rules=[rule], beam=beam, nbest=beam, max_length=9)[0]:
+    (results,) = search(decoder, source, rules=[rule], beam=beam, nbest=beam, max_length=9)
+    assert results
+    for found in results:
         _check(found, rule)
 
 

@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from voi import products
-from voi.products import Linear, linear
+from voi.linear import Linear, linear, onednn_linear
 
 SHAPES = [(5,), (2, 3), (2, 0), (1, 1)]
 
@@ -17,12 +16,11 @@ def called(monkeypatch):
 
     def counted(*inputs):
         found.append(inputs)
-        return once(*inputs)
+        return onednn_linear(*inputs)
 
-    once = products.onednn_linear
-    monkeypatch.setattr(products, "_LEAST_PRODUCTS", 0)
-    monkeypatch.setattr(products, "_LEAST_WITH_GRADIENT", 0)
-    monkeypatch.setattr(products, "onednn_linear", counted)
+    monkeypatch.setattr("voi.linear._LEAST_PRODUCTS", 0)
+    monkeypatch.setattr("voi.linear._LEAST_WITH_GRADIENT", 0)
+    monkeypatch.setattr("voi.linear.onednn_linear", counted)
     if not torch.backends.mkldnn.is_available():
         pytest.skip("torch was built without oneDNN")
     return found
@@ -78,8 +76,8 @@ def test_other_numbers_and_switches_are_left_to_torch(called):
 
 def test_small_products_are_left_to_torch(called, monkeypatch):
     layer = Linear(7, 4)
-    monkeypatch.setattr(products, "_LEAST_PRODUCTS", 5 * 7 * 4)
-    monkeypatch.setattr(products, "_LEAST_WITH_GRADIENT", 6 * 7 * 4)
+    monkeypatch.setattr("voi.linear._LEAST_PRODUCTS", 5 * 7 * 4)
+    monkeypatch.setattr("voi.linear._LEAST_WITH_GRADIENT", 6 * 7 * 4)
     with torch.no_grad():
         layer(torch.randn(4, 7))
     layer(torch.randn(5, 7))

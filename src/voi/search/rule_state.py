@@ -1,9 +1,9 @@
-"""What a search must and must not write: given tokens, gaps, required words, a maximal length.
+"""How rules are kept during a search, for all hypotheses of a batch at once.
 
-Every rule is kept by leaving out choices that break it or would make it impossible to keep, so all
-outputs obey. Given tokens are written first, left to right; what follows may only go into open
-slots. A required word of several tokens is written at one go, left to right, and nothing comes
-between. END is possible once nothing is owed: every gap has a token, every required word stands.
+Choices that break a rule, or would make it impossible to keep, are left out, so all outputs obey.
+Given tokens are written first, left to right; what follows may only go into open slots. A required
+word of several tokens is written at one go, left to right, and nothing comes between. END is
+possible once nothing is owed: every gap has a token, every required word stands.
 """
 
 import math
@@ -19,8 +19,8 @@ from voi.tokens.vocabulary import END
 
 
 @dataclass(frozen=True)
-class Constraints:
-    """The rules of a batch and how far each hypothesis has come in keeping them."""
+class RuleState:
+    """The rules of a batch, and what each hypothesis has yet to do to keep them."""
 
     given: Int[Tensor, "batch g"]
     num_given: Int[Tensor, " batch"]
@@ -28,27 +28,27 @@ class Constraints:
     given_gaps: Bool[Tensor, "batch around"]
     required: Int[Tensor, "batch r p"]  # tokens of each word, -1 after them
     max_length: int
-    open: Bool[Tensor, "batch width slots"]
-    gaps: Bool[Tensor, "batch width slots"]
-    missing: Bool[Tensor, "batch width r"]
-    begun: Int[Tensor, "batch width p"]  # the tokens that a word in the making still lacks, then -1
-    place: Int[Tensor, "batch width"]  # the slot for the first of them
-    is_free: bool  # no example has a rule: there is nothing but the maximal length
+    open: Bool[Tensor, "batch beam slots"]
+    gaps: Bool[Tensor, "batch beam slots"]
+    missing: Bool[Tensor, "batch beam r"]
+    begun: Int[Tensor, "batch beam p"]  # the tokens that a word in the making still lacks, then -1
+    place: Int[Tensor, "batch beam"]  # the slot for the first of them
+    is_free: bool  # no example has rules: only the maximal length holds
     step: int = field(default=0)
 
     @staticmethod
     def start(
-        rules: Sequence[Rules], width: int, max_length: int, device: torch.device
-    ) -> "Constraints":
-        """Return the constraints of a batch before the first step."""
+        rules: Sequence[Rules], beam: int, max_length: int, device: torch.device
+    ) -> "RuleState":
+        """Return the state of a batch before the first step."""
         check_lengths(rules, max_length)
         given = _padded([r.given for r in rules], 0, device)
         required = _padded_words([r.required for r in rules], device)
         num_given = torch.tensor([len(r.given) for r in rules], device=device)
         given_open = _padded([r.open_slots for r in rules], 0, device).bool()
         given_gaps = _padded([r.gaps for r in rules], 0, device).bool()
-        is_free = (num_given == 0)[:, None, None].expand(-1, width, -1)
-        return Constraints(
+        is_free = (num_given == 0)[:, None, None].expand(-1, beam, -1)
+        return RuleState(
             given,
             num_given,
             given_open,
@@ -57,21 +57,21 @@ class Constraints:
             max_length,
             open=is_free & given_open[:, None, :1],
             gaps=is_free & given_gaps[:, None, :1],
-            missing=(required[..., 0] >= 0).unsqueeze(1).repeat(1, width, 1),
-            begun=torch.full((len(rules), width, required.shape[-1]), -1, device=device),
-            place=torch.zeros(len(rules), width, dtype=torch.long, device=device),
+            missing=(required[..., 0] >= 0).unsqueeze(1).repeat(1, beam, 1),
+            begun=torch.full((len(rules), beam, required.shape[-1]), -1, device=device),
+            place=torch.zeros(len(rules), beam, dtype=torch.long, device=device),
             is_free=all(rule == Rules() for rule in rules),
         )
 
-    def select(self, rows: Int[Tensor, " rows"]) -> "Constraints":
-        """Return the constraints of some examples of the batch."""
+    def select(self, rows: Int[Tensor, " rows"]) -> "RuleState":
+        """Return the state of some examples of the batch."""
         names = ["given", "num_given", "given_open", "given_gaps", "required"]
         names += ["open", "gaps", "missing", "begun", "place"]
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     @property
-    def owed(self) -> Int[Tensor, "batch width"]:
-        """Tokens that must still be written, at most."""
+    def owed(self) -> Int[Tensor, "batch beam"]:
+        """How many tokens suffice to keep all rules from here on."""
         unwritten = (self.num_given - self.step).clamp(min=0)
         gaps_to_come = self.given_gaps.sum(-1).where(unwritten > 0, 0)
         sizes = (self.required >= 0).sum(-1).unsqueeze(1)
@@ -79,17 +79,17 @@ class Constraints:
         return of_words + self.gaps.sum(-1) + (unwritten + gaps_to_come).unsqueeze(1)
 
     @property
-    def is_tight(self) -> Bool[Tensor, "batch width"]:
+    def is_tight(self) -> Bool[Tensor, "batch beam"]:
         """Is there room only for what is owed?"""
         return self.owed >= self.max_length - self.step
 
     @property
-    def is_inside(self) -> Bool[Tensor, "batch width"]:
+    def is_inside(self) -> Bool[Tensor, "batch beam"]:
         """Does a word lack tokens that must come next?"""
         return self.begun[..., 0] >= 0
 
-    def allow_words(self, log_probs: Tensor) -> Tensor:
-        """Return log-probabilities [batch, width, v] with impossible words at -inf."""
+    def allow_tokens(self, log_probs: Tensor) -> Tensor:
+        """Return log-probabilities [batch, beam, v] with impossible tokens at -inf."""
         if self.is_free and self.step < self.max_length:
             return log_probs
         allowed = log_probs.clone()
@@ -100,8 +100,8 @@ class Constraints:
         end = torch.full_like(ends, END, dtype=torch.long).unsqueeze(-1)
         allowed = torch.where(has_room, allowed, _only(allowed, end))
         if bool(is_given.any()):
-            word = self.given[:, min(self.step, self.given.shape[1] - 1)]
-            forced = _only(log_probs, word[:, None, None].expand(*ends.shape, 1))
+            token = self.given[:, min(self.step, self.given.shape[1] - 1)]
+            forced = _only(log_probs, token[:, None, None].expand(*ends.shape, 1))
             allowed = torch.where(is_given, forced, allowed)
         must = (self.is_tight & (self.gaps.sum(-1) == 0) & (self.missing.sum(-1) > 0)).unsqueeze(-1)
         if bool((must & ~is_given).any()):  # nothing but required words fits any more
@@ -112,7 +112,7 @@ class Constraints:
             allowed = torch.where(self.is_inside.unsqueeze(-1), forced, allowed)
         return allowed
 
-    def _wanted(self, size: int) -> Bool[Tensor, "batch width v"]:
+    def _wanted(self, size: int) -> Bool[Tensor, "batch beam v"]:
         """Return which tokens begin a word that is required and still missing."""
         shape = (*self.missing.shape[:2], size + 1)
         first = self.required[..., 0]
@@ -120,16 +120,16 @@ class Constraints:
         counts = torch.zeros(shape, dtype=torch.long, device=self.missing.device)
         return counts.scatter_add(-1, index, self.missing.long())[..., :size] > 0
 
-    def allow_slots(self, log_probs: Tensor, words: Int[Tensor, "batch width choices"]) -> Tensor:
-        """Return log-probabilities [batch, width, choices, slots] with closed slots at -inf."""
+    def allow_slots(self, log_probs: Tensor, tokens: Int[Tensor, "batch beam choices"]) -> Tensor:
+        """Return log-probabilities [batch, beam, choices, slots] with closed slots at -inf."""
         if self.is_free:
             return log_probs
         is_given = (self.step < self.num_given)[:, None, None]
         last = torch.zeros_like(self.open)
         last[..., -1] = True
         allowed = torch.where(is_given, last, self.open).unsqueeze(2)
-        if bool(self.is_tight.any()):  # a word that is not owed may only fill a gap
-            pays = words.unsqueeze(-1) == self.required[:, None, None, :, 0]
+        if bool(self.is_tight.any()):  # a token that is not owed may only fill a gap
+            pays = tokens.unsqueeze(-1) == self.required[:, None, None, :, 0]
             is_owed = (pays & self.missing.unsqueeze(2)).any(-1) | is_given
             tight = self.is_tight[..., None] & ~is_owed
             allowed = allowed & (~tight.unsqueeze(-1) | self.gaps.unsqueeze(2))
@@ -139,11 +139,11 @@ class Constraints:
 
     def advance(
         self,
-        parents: Int[Tensor, "batch width"],
-        words: Int[Tensor, "batch width"],
-        slots: Int[Tensor, "batch width"],
-    ) -> "Constraints":
-        """Return the constraints after each hypothesis took a step from one of the old ones."""
+        parents: Int[Tensor, "batch beam"],
+        tokens: Int[Tensor, "batch beam"],
+        slots: Int[Tensor, "batch beam"],
+    ) -> "RuleState":
+        """Return the state after each hypothesis took a step from one of the old ones."""
         if self.is_free:
             return replace(self, step=self.step + 1)
         is_open, gaps, missing, begun = (
@@ -151,10 +151,11 @@ class Constraints:
             for x in (self.open, self.gaps, self.missing, self.begun)
         )
         is_inside = begun[..., :1] >= 0
-        hit = (words.unsqueeze(-1) == self.required[:, None, :, 0]) & missing & ~is_inside
+        hit = (tokens.unsqueeze(-1) == self.required[:, None, :, 0]) & missing & ~is_inside
         is_given = (self.step < self.num_given)[:, None, None]
-        hit = hit & ~(is_given & (self.required[:, None, :, 1:] >= 0).any(-1))  # its next is given
-        hit = hit & (hit.cumsum(-1) == 1)  # one occurrence pays one debt
+        is_long = (self.required[:, None, :, 1:] >= 0).any(-1)
+        hit = hit & ~(is_given & is_long)  # the next token is a given one, not the word's
+        hit = hit & (hit.cumsum(-1) == 1)  # a word required twice must be written twice
         begins = (hit.unsqueeze(-1) * (self.required.unsqueeze(1) + 1)).sum(2) - 1  # -1: none
         begun = nn.functional.pad(torch.where(is_inside, begun, begins)[..., 1:], (0, 1), value=-1)
         is_open, gaps = (_split(is_open, slots), _split(gaps, slots))
@@ -178,14 +179,14 @@ class Constraints:
         )
 
 
-def _only(log_probs: Tensor, words: Int[Tensor, "batch width 1"]) -> Tensor:
-    kept = log_probs.gather(-1, words)
-    return torch.full_like(log_probs, -math.inf).scatter(-1, words, kept)
+def _only(log_probs: Tensor, tokens: Int[Tensor, "batch beam 1"]) -> Tensor:
+    kept = log_probs.gather(-1, tokens)
+    return torch.full_like(log_probs, -math.inf).scatter(-1, tokens, kept)
 
 
 def _split(
-    flags: Bool[Tensor, "batch width slots"], slots: Int[Tensor, "batch width"]
-) -> Bool[Tensor, "batch width more"]:
+    flags: Bool[Tensor, "batch beam slots"], slots: Int[Tensor, "batch beam"]
+) -> Bool[Tensor, "batch beam more"]:
     """Return flags with the one of the chosen slot doubled: a token now stands in its middle."""
     places = torch.arange(flags.shape[-1] + 1, device=flags.device)
     index = places - (places > slots.unsqueeze(-1)).long()
