@@ -128,3 +128,20 @@ def test_a_law_that_does_not_reach_all_orders_gives_a_bound():
 def test_orders_must_be_drawn(num_samples):
     with pytest.raises(ValueError, match=f"num_samples must be at least 1, got {num_samples}"):
         likelihoods(_networks(), text_batch(TARGETS, SOURCES), num_samples)
+
+
+def test_padding_costs_an_enumeration_nothing(monkeypatch):
+    """Each target is summed over its orders at its own length."""
+    networks, seen = _networks("order.law=plackett-luce"), []
+    score = networks.decoder.step_log_probs
+
+    def recorded(batch, orders, source):
+        seen.append(orders.shape[-1])
+        return score(batch, orders, source)
+
+    monkeypatch.setattr(networks.decoder, "step_log_probs", recorded)
+    wide = text_batch([[4, 5]], [[4]], target_width=30)
+    narrow = text_batch([[4, 5]], [[4]])
+    values = [likelihoods(networks, batch, 4)[0].exact for batch in (wide, narrow)]
+    assert values[0] == pytest.approx(values[1])
+    assert seen == [30, 2, 2, 2]

@@ -380,3 +380,15 @@ def test_orders_divided_over_processes_have_one_baseline(baseline, standardize):
         asked = iter([joint, potential])
         found = advantages(joint[own], potential[own], 0.5, config, gather=lambda _: next(asked))  # noqa: B023
         torch.testing.assert_close(found, whole[own])
+
+
+@pytest.mark.parametrize("gain", [-1.0, 0.0, 1.0])
+def test_ratios_beyond_all_numbers_keep_gradients_finite(gain):
+    scores = torch.tensor([[100.0, 0.0]], requires_grad=True)
+    orders = torch.tensor([[[0, 1]]])
+    old = torch.full((1, 1), -200.0)
+    config = ObjectiveConfig(estimator="ppo")
+    loss = ppo_loss(PlackettLuce(scores), orders, torch.full((1, 1), gain), old, 0.0, config)
+    (gradient,) = torch.autograd.grad(loss, scores)
+    assert loss.isfinite()
+    assert gradient.isfinite().all()

@@ -50,6 +50,12 @@ class Batch:
         """Return some examples of the batch, padded as they were."""
         return self._map(lambda x: x[rows])
 
+    def trimmed(self) -> "Batch":
+        """Return the batch without columns that are padding in every target."""
+        n = int(self.lengths.max()) if len(self) else 0
+        tags = None if self.tags is None else self.tags[:, :n]
+        return dataclasses.replace(self, target=self.target[:, :n], tags=tags)
+
     def _map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
         changed = {
             field.name: function(value)

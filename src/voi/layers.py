@@ -112,7 +112,7 @@ class XLBias(nn.Module):
     ) -> Float[Tensor, "b h n n"]:
         n, device = queries.shape[2], queries.device
         steps = torch.arange(n, device=device)
-        distances = torch.arange(1 - n, n, device=device)
+        distances = torch.arange(min(1 - n, n), n, device=device)  # none for no tokens
         waves = sinusoids(distances, self.distance.in_features, self.distance.weight.dtype)
         projected = self.distance(waves).unflatten(-1, (self.heads, -1))  # [2n - 1, h, dh]
         table = projected.permute(1, 2, 0)

@@ -73,8 +73,8 @@ def _exact(networks: Networks, batch: Batch) -> list[float | None]:
     values: list[float | None] = [None] * len(batch)
     for i, n in enumerate(batch.lengths.tolist()):
         if n <= EXACT_LENGTH:
-            row = batch.select(torch.tensor([i]))
-            orders = all_orders(n, row.target.shape[1]).to(row.target.device)
+            row = batch.select(torch.tensor([i])).trimmed()
+            orders = all_orders(n).to(row.target.device)
             values[i] = _log_marginal(networks, row, orders.unsqueeze(1))
     return values
 

@@ -11,6 +11,7 @@ from voi.config import ObjectiveConfig
 from voi.decoder import StepLogProbs
 from voi.distributions import OrderLaw
 
+LARGEST_LOG_RATIO = 20.0  # far beyond any clip; exp stays finite, and so do gradients
 Gather = Callable[[Tensor], Tensor]  # [own, batch] -> [K, batch]
 
 
@@ -95,7 +96,8 @@ def ppo_loss(
     Ratios need the normalised log q. Under Gumbel-Matching this is the Gibbs law with a Bethe
     permanent, not the law that was sampled, so PPO is approximate there.
     """
-    ratio = torch.exp(q.log_prob(orders) - old_log_prob)
+    log_ratio = q.log_prob(orders) - old_log_prob
+    ratio = torch.exp(log_ratio.clamp(max=LARGEST_LOG_RATIO))
     clipped = ratio.clamp(1 - config.ppo_clip, 1 + config.ppo_clip)
     surrogate = torch.minimum(ratio * gain, clipped * gain).mean()
     return -surrogate - _entropy_bonus(q, entropy_weight, config)

@@ -341,3 +341,12 @@ def test_the_gumbel_entropy_of_low_temperatures_keeps_its_digits():
     noisy, noise = Gumbel(*torch.tensor([150.0, 50.0]).double()), Gumbel(0.0, 1.0)
     expected = math.log(2) - 4 * kl_divergence(noisy, noise).item()
     assert entropy.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_what_inference_mode_computed_can_be_differentiated_around():
+    X = torch.randn(2, 4, 4, requires_grad=True)
+    q = GumbelMatching(X)
+    with torch.inference_mode():
+        q.entropy()
+    q.log_prob(torch.arange(4)).sum().backward()
+    assert X.grad is not None

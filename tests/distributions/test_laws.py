@@ -350,3 +350,10 @@ def test_entropies_near_zero_keep_their_digits(score):
     scores = torch.full((10,), score)
     expected = EarlyLate(scores.double()).entropy()
     torch.testing.assert_close(EarlyLate(scores).entropy().double(), expected, rtol=0.01, atol=0)
+
+
+@pytest.mark.parametrize("name", [*LEARNED, "uniform", "delta"])
+def test_empty_batches(name):
+    law = LAWS[name](logits(0, 4, 4))
+    assert law.batch_shape == (0,)
+    assert law.sample((3,)).shape == (3, 0, 4)

@@ -201,3 +201,25 @@ def test_what_inference_computed_first_serves_gradients_later():
         log_permanent_exact(X.clone())
     log_permanent_exact(X.requires_grad_()).backward()
     assert X.grad.sum() == pytest.approx(3)
+
+
+def test_rows_that_tie_at_large_scores_are_scaled_until_they_converge():
+    """The marginals are those of belief propagation, and their columns sum to one."""
+    torch.manual_seed(0)
+    X = torch.randn(100, 5, 5, dtype=torch.float64) * 1000
+    X[:, 0] = X[:, 1]
+    bethe = log_permanent_bethe(X)
+    assert (bethe.residual > 1e-2).sum() == 0
+    torch.testing.assert_close(
+        bethe.marginals.sum(-2), torch.ones(100, 5).double(), atol=0.02, rtol=0
+    )
+
+
+def test_exact_is_limited_by_the_longest_row_not_by_padding():
+    torch.manual_seed(0)
+    X, lengths = torch.randn(2, 20, 20, dtype=torch.float64), torch.tensor([3, 5])
+    found = log_permanent_exact(X, lengths)
+    for row, n, value in zip(X, lengths.tolist(), found, strict=True):
+        expected = matching_scores(row[:n, :n]).logsumexp(-1)
+        torch.testing.assert_close(value, expected)
+    assert marginals_exact(X, lengths).shape == X.shape

@@ -1,11 +1,15 @@
 """The order generator: valid laws for ragged batches, what it shares, what it copies."""
 
+import copy
 import dataclasses
+import pickle
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from small_models import (
     region_batch,
@@ -276,3 +280,29 @@ def test_numbers_of_twice_the_length(positions):
     assert long.dtype == torch.float64
     torch.testing.assert_close(long.float(), short, rtol=1e-4, atol=1e-5)
     assert not torch.equal(long, long.float().double())
+
+
+@pytest.mark.parametrize("positions", get_args(Positions))
+def test_a_batch_of_empty_targets_has_the_empty_order(positions):
+    q = tiny_generator(positions=positions)(text_batch([[], []], [[4], [5]]))
+    assert q.sample((3,)).shape == (3, 2, 0)
+
+
+@pytest.mark.parametrize("positions", get_args(Positions))
+def test_networks_of_half_precision_run(positions):
+    decoder, generator = tiny_decoder().bfloat16(), tiny_generator(positions=positions).bfloat16()
+    batch = text_batch([[4, 5], [6]], [[4], [5]])
+    orders = generator(batch).sample((2,))
+    assert decoder.log_prob(batch, orders).isfinite().all()
+
+
+def test_a_copy_of_both_networks_shares_its_own_decoder():
+    pair = nn.ModuleDict({"decoder": tiny_decoder(), "orders": tiny_generator()})
+    pair["orders"].share(pair["decoder"])
+    copied = copy.deepcopy(pair)
+    with torch.no_grad():
+        pair["decoder"].embedding.weight.zero_()
+    batch = text_batch([[4, 5, 6]], [[4]])
+    logits = [each["orders"](batch).logits for each in (pair, copied)]
+    assert not torch.allclose(*logits)
+    assert pickle.loads(pickle.dumps(copied))["orders"].is_sharing

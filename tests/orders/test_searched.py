@@ -1,10 +1,12 @@
 """Searched orders against enumeration, teacher forcing, and a decoder whose order is known."""
 
+import copy
 import math
 from itertools import permutations
 
 import pytest
 import torch
+from torch import nn
 
 from small_models import orders_of, text_batch, tiny_decoder
 from voi.analysis import normalized_levenshtein
@@ -112,3 +114,12 @@ def test_the_order_a_decoder_was_trained_on_is_found_again():
 def _pairs_of_words(known):
     by_step = 4 + 2 * torch.arange(5) + torch.randint(2, (32, 5))
     return Batch(by_step[:, inverse(known)], torch.full((32,), 5))
+
+
+def test_a_copy_of_both_networks_searches_under_its_own_decoder():
+    decoder = tiny_decoder()
+    counts = torch.ones(7, dtype=torch.long)
+    pair = nn.ModuleList([decoder, make_orders("sao", OrderConfig(), counts, decoder)])
+    copied = copy.deepcopy(pair)
+    assert copied[1]._decoder is copied[0]
+    assert len(list(pair[1].parameters())) == 0

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from chance import assert_frequencies
-from small_models import text_batch, tiny_decoder
+from small_models import region_batch, text_batch, tiny_decoder
 from voi.analysis import order_of_slots
 from voi.decoder.cache import Stepper
 from voi.search import Rules, Sampling, ids_in_reading_order, search
@@ -233,3 +233,34 @@ def test_a_search_goes_on_while_an_open_hypothesis_can_win(penalty):
         closed=torch.tensor([[True, False]] * 2),
     )
     assert _is_done(state, 1, penalty).tolist() == [False, True]
+
+
+TWO_GIVEN = Rules((5, 6), open_slots=(True,) * 3, gaps=(False,) * 3)
+PREFIX = Rules((5,), open_slots=(False, True), gaps=(False, False))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rules", [Rules(), TWO_GIVEN, PREFIX])
+def test_a_beam_wider_than_all_candidates_finds_each_once(seed, rules):
+    decoder = tiny_decoder(7 if rules.given else 4, seed=seed)
+    (found,) = search(
+        decoder, _source(decoder, [[1]]), beam=40, nbest=40, max_length=3, rules=[rules]
+    )
+    written = [(one.tokens, one.slots) for one in found]
+    assert found
+    assert len(set(written)) == len(written)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 4])
+def test_sources_that_are_no_numbers_are_an_error(beam):
+    decoder = tiny_decoder(7, region_size=3)
+    batch = region_batch([[], []], [2, 2])
+    batch.features[1, 0, 0] = math.nan
+    with pytest.raises(FloatingPointError, match="no numbers"):
+        search(decoder, decoder.encode(batch), beam=beam, max_length=5)
+
+
+def test_a_decoder_that_drops_units_is_refused():
+    decoder = tiny_decoder(dropout=0.3).train()
+    with pytest.raises(ValueError, match="training mode"):
+        search(decoder, _source(decoder), max_length=5)

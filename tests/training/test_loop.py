@@ -236,6 +236,25 @@ def test_ppo_compares_parameters_and_not_dropout_also_while_sharing(tmp_path, mo
     assert max(seen) < 1e-5
 
 
+def test_ratios_of_ppo_start_at_one_though_the_decoder_learns_what_is_shared(tmp_path, monkeypatch):
+    seen = []
+
+    def recorded(q, orders, gain, old, *rest):
+        seen.append((q.log_prob(orders) - old).abs().max().item())
+        return ppo_loss(q, orders, gain, old, *rest)
+
+    monkeypatch.setattr("voi.training.update.ppo_loss", recorded)
+    settings = ["objective.estimator=ppo", "order.law=plackett-luce", "training.share=true"]
+    settings += ["training.decoder_rate=0.01", "training.steps=3"]
+    trainer = tiny_trainer(tmp_path / "run", *settings)
+    before = [parameter.clone() for parameter in trainer.networks.decoder.parameters()]
+    trainer.run()
+    assert max(seen[::3]) < 1e-5  # of each update the first inner step
+    assert max(seen) > 1e-5
+    after = trainer.networks.decoder.parameters()
+    assert all(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
+
+
 def test_searched_orders_train(tmp_path):
     settings = ["order.kind=sao", "order.beam=3", "order.weighting=softmax"]
     assert tiny_trainer(tmp_path / "run", *settings).run()

@@ -88,10 +88,12 @@ class Stepper:
     """Runs a decoder one written token at a time, for `beam` hypotheses of every example.
 
     It holds a copy of large weights in a layout for few rows (voi.decoder.packed): when the weights
-    change, a new one is needed.
+    change, a new one is needed. A decoder that drops units would write by chance: it is refused.
     """
 
     def __init__(self, decoder: InsertionDecoder):
+        if decoder.training and decoder.config.dropout:
+            raise ValueError("a decoder in training mode has dropout: call its eval() first")
         self.decoder = decoder
         self.blocks: list[Block] = [packed(block) for block in decoder.blocks]  # type: ignore[misc]
         self.slots = packed(decoder.slots) if decoder.slots is not None else None

@@ -111,7 +111,7 @@ class InsertionDecoder(nn.Module):
     ) -> Float[Tensor, "rows n d"]:
         if self.slots is None or self.config.count_steps:
             steps = torch.arange(first_step, first_step + vectors.shape[1], device=vectors.device)
-            vectors = vectors + sinusoids(steps, self.config.width)
+            vectors = vectors + sinusoids(steps, self.config.width, vectors.dtype)
         return self.dropout(vectors)
 
     def states(

@@ -51,7 +51,8 @@ class SourceEncoder(nn.Module):
         """Return one vector per source token or region, before the learned state is put first."""
         if batch.source is not None:
             steps = torch.arange(batch.source.shape[1], device=batch.source.device)
-            return embedding(batch.source) * self.scale + sinusoids(steps, embedding.embedding_dim)
+            vectors = embedding(batch.source) * self.scale
+            return vectors + sinusoids(steps, embedding.embedding_dim, vectors.dtype)
         if batch.features is not None and batch.boxes is not None and self.regions is not None:
             return self.regions(torch.cat([batch.features, batch.boxes], dim=-1))
         return self.nothing.new_zeros(len(batch), 0, len(self.nothing))

@@ -26,13 +26,16 @@ class _Permutation(constraints.Constraint):
 class _Finite(constraints.Constraint):
     """Real numbers without infinities: every order keeps a positive probability."""
 
+    def __init__(self, event_dim: int) -> None:
+        self.event_dim = event_dim  # constraints.independent refuses empty batches
+
     def check(self, value: Tensor) -> Tensor:
-        return value.isfinite()
+        return value.isfinite().flatten(-self.event_dim).all(-1)
 
 
 permutation = _Permutation()
-finite_vector = constraints.independent(_Finite(), 1)
-finite_matrix = constraints.independent(_Finite(), 2)
+finite_vector = _Finite(1)
+finite_matrix = _Finite(2)
 
 
 def permutation_within(lengths: Tensor) -> constraints.Constraint:

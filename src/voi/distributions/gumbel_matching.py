@@ -101,7 +101,8 @@ class GumbelMatching(ScoredLaw):
     @cached_property
     def bethe(self) -> Bethe:
         """The Bethe permanent, its marginals and its residual, without gradient."""
-        return log_permanent_bethe(self.logits.detach(), self.lengths)
+        with torch.inference_mode(False):  # what is kept may be differentiated around later
+            return log_permanent_bethe(self.logits.detach().clone(), self.lengths.clone())
 
     @property
     def marginals(self) -> Tensor:

@@ -119,18 +119,17 @@ class ScoredLaw(OrderLaw):
     logits_shape: Literal["matrix", "vector"] = "matrix"
     logits: Tensor
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        finite = finite_vector if cls.logits_shape == "vector" else finite_matrix
+        cls.arg_constraints = {"logits": finite, "lengths": constraints.nonnegative_integer}
+
     def __init__(
         self, logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
         checked = vector_logits if self.logits_shape == "vector" else square_logits
         self.logits, lengths = checked(logits, lengths)
         super().__init__(lengths, logits.shape[-1], validate_args)
-
-    @property
-    def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        """Logits are finite numbers, lengths are counts."""
-        finite = finite_vector if self.logits_shape == "vector" else finite_matrix
-        return {"logits": finite, "lengths": constraints.nonnegative_integer}
 
     @property
     def options(self) -> dict[str, Any]:

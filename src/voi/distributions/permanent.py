@@ -17,7 +17,7 @@ from voi.permutation import token_mask
 
 MAX_EXACT_SIZE = 16
 CHECK_EVERY = 4  # iterations between two looks at the residual
-MAX_SCALINGS, UNEVEN = 50, 0.1  # before belief propagation; the largest |log sum| that is left
+MAX_SCALINGS, UNEVEN = 2000, 0.1  # before belief propagation; the largest |log sum| that is left
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def log_permanent_exact(
     tensor(6.)
     """
     logits, lengths = square_logits(logits, lengths)
-    n = logits.shape[-1]
+    n = int(lengths.max()) if lengths.numel() else 0
+    logits = logits[..., :n, :n]
     if n > MAX_EXACT_SIZE:
         raise ValueError(
             f"the exact permanent is limited to n <= {MAX_EXACT_SIZE}, got n = {n}: "

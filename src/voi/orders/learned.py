@@ -63,7 +63,7 @@ class OrderGenerator(nn.Module):
         self.law = LAWS[c.law] if c.law in LAWS else load_law(c.law)
         is_vector = getattr(self.law, "logits_shape", "matrix") == "vector"
         self.head = ScoreHead(c.width) if is_vector else MatrixHead(c.width, c.rows)
-        self._decoder: Callable[[], InsertionDecoder] | None = None
+        self._decoder: InsertionDecoder | None = None
 
     def _bias(self) -> nn.Module | None:
         c = self.config
@@ -73,7 +73,7 @@ class OrderGenerator(nn.Module):
     def share(self, decoder: InsertionDecoder) -> None:
         """Use the decoder's source encoder and token embedding instead of the generator's own."""
         check_sharing(self.config, decoder.config)
-        self._decoder = lambda: decoder  # hidden from nn.Module: the parameters are the decoder's
+        self.__dict__["_decoder"] = decoder  # hidden from nn.Module: the parameters are its own
 
     @property
     def is_sharing(self) -> bool:
@@ -82,8 +82,8 @@ class OrderGenerator(nn.Module):
 
     def separate(self) -> None:
         """Continue with copies of what was shared; nothing happens where nothing is."""
-        if self._decoder is not None:
-            decoder = self._decoder()
+        decoder = self._decoder
+        if decoder is not None:
             self.source.load_state_dict(decoder.source.state_dict())
             self.embedding.load_state_dict(decoder.embedding.state_dict())
             self._decoder = None
@@ -98,9 +98,8 @@ class OrderGenerator(nn.Module):
         self, batch: Batch, source: SourceStates | None = None
     ) -> Float[Tensor, "batch n d"]:
         """Return one state per target position."""
-        embedding = self.embedding
-        if self._decoder is not None:
-            decoder = self._decoder()
+        embedding, decoder = self.embedding, self._decoder
+        if decoder is not None:
             embedding, source = decoder.embedding, source or decoder.encode(batch)
         else:
             source = self.source(batch, embedding)
@@ -109,7 +108,7 @@ class OrderGenerator(nn.Module):
             assert batch.tags is not None, "the codec gives tags where order.tags is set"
             x = x + self.tags(batch.tags)
         if self.config.positions.startswith("sinusoid"):
-            x = x + sinusoids(torch.arange(x.shape[1], device=x.device), self.config.width)
+            x = x + sinusoids(torch.arange(x.shape[1], device=x.device), self.config.width, x.dtype)
         x = self.dropout(x)
         mask = batch.target_mask
         visible = (mask | ~mask.any(1, keepdim=True)).unsqueeze(1)  # an empty row sees its padding

@@ -1,6 +1,5 @@
 """Searched adaptive order (Gu et al. 2019): beam search for the order of a known target."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -25,13 +24,15 @@ class SearchedOrder(nn.Module):
     probability, softmax(log p(y, z | x)).
     """
 
+    _decoder: InsertionDecoder
+
     def __init__(self, decoder: InsertionDecoder, beam: int = 8, weighting: Weighting = "best"):
         super().__init__()
         self.beam, self.weighting = beam, weighting
-        self._decoder: Callable[[], InsertionDecoder] = lambda: decoder  # not ours to train
+        self.__dict__["_decoder"] = decoder  # hidden from nn.Module: not ours to train
 
     def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
-        orders, scores = search_orders(self._decoder(), batch, source, self.beam)
+        orders, scores = search_orders(self._decoder, batch, source, self.beam)
         if self.weighting == "best":
             orders, scores = orders[:, :1], scores[:, :1]
         elif self.weighting == "uniform":

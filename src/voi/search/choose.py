@@ -39,6 +39,8 @@ class BestPairs:
         beam = state.scores.shape[1]
         log_probs = state.rules.allow_tokens(stepper.token_log_probs(state.states))
         log_probs = log_probs.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
+        if bool(log_probs.isnan().any()):
+            raise FloatingPointError("the decoder gives no numbers: look at weights and sources")
         bounds = log_probs + state.scores.unsqueeze(-1)  # no pair of this token can score higher
         count = min(beam + 2, log_probs.shape[-1])
         while True:
@@ -67,7 +69,7 @@ class BestPairs:
         tokens = pairs.tokens.flatten(1).gather(1, token_index).masked_fill(is_kept, END)
         token_scores = pairs.token_scores.flatten(1).gather(1, token_index)
         is_none = top == -torch.inf  # fewer pairs than the beam wants
-        token_scores = token_scores.masked_fill(is_none, -torch.inf)
+        token_scores = token_scores.masked_fill(is_kept, 0.0).masked_fill(is_none, -torch.inf)
         slot_scores = pairs.slot_scores.flatten(1).gather(1, pair).where(tokens != END, 0.0)
         slots = slots.where(tokens != END, num_slots - 1)
         worst = top[:, -1] * ((5 + step) / 6) ** self.length_penalty

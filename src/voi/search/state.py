@@ -22,7 +22,7 @@ class Choice:
     parents: Int[Tensor, "batch beam"]
     tokens: Int[Tensor, "batch beam"]
     slots: Int[Tensor, "batch beam"]
-    token_scores: Float[Tensor, "batch beam"]
+    token_scores: Float[Tensor, "batch beam"]  # -inf: there is no such step, nor hypothesis
     slot_scores: Float[Tensor, "batch beam"]  # 0 for END, which has no slot
 
 
@@ -95,7 +95,8 @@ class SearchState:
                 )
             )
         )
-        gain = (choice.token_scores + choice.slot_scores).masked_fill(was_closed, 0.0)
+        stays = was_closed & (choice.token_scores > -torch.inf)
+        gain = (choice.token_scores + choice.slot_scores).masked_fill(stays, 0.0)
         return SearchState(
             self.cache,
             self.states,

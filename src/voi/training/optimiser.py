@@ -1,6 +1,7 @@
 """Adam for one network, its gradient clipped, its state as named tensors."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -39,6 +40,15 @@ class Optimiser:
     def _excess(self, norm: Tensor) -> Tensor:
         """Return how many times the norm is larger than it may be, at least 1."""
         return (norm / (self.clip or float("inf"))).clamp(min=1.0).float()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Put the gradients away, and give them back at the end in place of what was added."""
+        gradients = [p.grad for p in self.parameters]
+        self.clear()
+        yield
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            parameter.grad = gradient
 
     def clear(self) -> None:
         """Forget the gradients."""

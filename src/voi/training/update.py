@@ -77,12 +77,13 @@ class Update:
             for batch in batches
         ]
         norms = [0.0, 0.0]
+        if orders_learn and self.uses_ppo:  # before the decoder moves: it may share its embedding
+            with self.decoder_optimiser.aside():
+                norms[1] = self._ppo(parts, factor, entropy_weight)
         if decoder_learns:
             norms[0] = self.decoder_optimiser.step(self.phase.decoder_rate * factor)
         self.decoder_optimiser.clear()  # what a shared encoder got from the generator's turn
-        if orders_learn and self.uses_ppo:
-            norms[1] = self._ppo(parts, factor, entropy_weight)
-        elif orders_learn:
+        if orders_learn and not self.uses_ppo:
             norms[1] = self.order_optimiser.step(self.phase.order_rate * factor)
         return self._summary(parts, norms)
 
