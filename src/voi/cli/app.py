@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from voi.errors import DataError
+from voi.errors import ConfigError
 
 T = TypeVar("T")
 
@@ -49,11 +49,11 @@ def refuse(advice: str, **options: object) -> None:
 
     >>> refuse("--sample with {}", temperature=None, top_p=0.9, seed=0)
     Traceback (most recent call last):
-    voi.errors.DataError: give --sample with --top-p, --seed
+    voi.errors.ConfigError: give --sample with --top-p, --seed
     """
     given = [name for name, value in options.items() if value is not None and value is not False]
     if given:
-        raise DataError(f"give {advice.format(names_of(given))}")
+        raise ConfigError(f"give {advice.format(names_of(given))}")
 
 
 def _print_version(is_wanted: bool) -> bool:

@@ -19,7 +19,7 @@ from voi.analysis import to_record
 from voi.cli.app import Beam, Device, app, names_of, refuse
 from voi.cli.drawing import draw_steps, visible
 from voi.data.lines import to_utf8
-from voi.errors import DataError, VoiError
+from voi.errors import ConfigError, DataError, VoiError
 from voi.model import Model, load
 from voi.search import Hypothesis, Sampling, rules_with_keywords
 from voi.tokens import Codec
@@ -151,7 +151,7 @@ class _OddLines:
 def _check(is_wrong: bool, advice: str) -> None:
     """Raise the error of options that do not go together."""
     if is_wrong:
-        raise DataError(f"give {advice}")
+        raise ConfigError(f"give {advice}")
 
 
 def _written(
@@ -177,7 +177,7 @@ def _written(
 def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:
     """Return what the second column of a line is; empty: there is none."""
     if gaps + prefix + has_keywords > 1:
-        raise DataError("give one of --gaps, --prefix and --keywords, not several")
+        raise ConfigError("give one of --gaps, --prefix and --keywords, not several")
     return "gaps" if gaps else "prefix" if prefix else ""
 
 
@@ -198,7 +198,7 @@ def _sampling(count: int, **given: float | int | None) -> Sampling | None:
     try:
         return Sampling(count, **settings) if count else None
     except ValueError as error:
-        raise DataError(f"{error}: change {names_of(settings) or '--sample'}") from error
+        raise ConfigError(f"{error}: change {names_of(settings) or '--sample'}") from error
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
