@@ -49,6 +49,7 @@ LAYERS = {
     "training": 10,
     "validation": 10,
     "model": 10,
+    "learned": 11,
     "runs": 11,
     "evaluation": 11,
     "plots": 11,

@@ -71,7 +71,9 @@ def _numbers(image):
 
 
 def test_an_image_has_to_be_named(scenes):
-    with pytest.raises(ConfigError, match="describes images: give the name of one, such as valid-0"):
+    with pytest.raises(
+        ConfigError, match="describes images: give the name of one, such as valid-0"
+    ):
         command("show", scenes[0])
     with pytest.raises(DataError, match="test has 4 images"):
         command("show", scenes[0], "test-4")

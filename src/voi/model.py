@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import torch
@@ -191,6 +191,12 @@ class Model:
             slot_scores=found.slot_scores,
         )
 
+    @overload
+    def infer_order(  # type: ignore[overload-overlap]  # 0 is an int too
+        self, source: Source, target: str, samples: Literal[0] = 0, *, beam: int = 0
+    ) -> tuple[int, ...]: ...
+    @overload
+    def infer_order(self, source: Source, target: str, samples: int) -> list[tuple[int, ...]]: ...
     def infer_order(
         self, source: Source, target: str, samples: int = 0, *, beam: int = 0
     ) -> tuple[int, ...] | list[tuple[int, ...]]:

@@ -157,13 +157,10 @@ class Playground:
             )
 
     def _orders(self, request: OrderRequest, source: Source) -> list[tuple[int, ...]]:
-        found = self.model.infer_order(
-            source,
-            request.target,
-            samples=request.samples if request.by == "samples" else 0,
-            beam=request.beam if request.by == "beam" else 0,
-        )
-        return found if isinstance(found, list) else [found]
+        if request.by == "samples":
+            return self.model.infer_order(source, request.target, request.samples)
+        beam = request.beam if request.by == "beam" else 0
+        return [self.model.infer_order(source, request.target, beam=beam)]
 
     @torch.no_grad()
     def _scored(
