@@ -1,12 +1,12 @@
 """The application that commands register with."""
 
 from collections.abc import Iterable
-from importlib.metadata import version
 from typing import Annotated, TypeVar
 
 import typer
 
 from voi.errors import ConfigError
+from voi.version import version
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def refuse(advice: str, **options: object) -> None:
 
 def _print_version(is_wanted: bool) -> bool:
     if is_wanted:
-        print(version("voi"))
+        print(version())
         raise typer.Exit
     return is_wanted
 
