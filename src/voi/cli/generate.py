@@ -29,8 +29,9 @@ _LINES_AT_ONCE = 32
 MaxLength = Annotated[
     int | None, typer.Option(min=1, help="Longest target in tokens; default: the run's.")
 ]
+Merge = Annotated[bool, typer.Option("--merge", help="Add up orders that spell the same text.")]
+InOrder = Annotated[bool, typer.Option("--in-order", help="The keywords appear in this order.")]
 Sample = Annotated[int, typer.Option(min=0, help="Draw this many targets instead of searching.")]
-
 Temperature = Annotated[float | None, typer.Option(help="Of sampling; default 1.")]
 TopP = Annotated[float | None, typer.Option(help="Nucleus of sampling; default 1.")]
 
@@ -60,7 +61,7 @@ def generate(
     nbest: Annotated[int, typer.Option(min=1, help="Hypotheses printed per source.")] = 1,
     length_penalty: Annotated[float | None, typer.Option(help="Favours longer targets.")] = None,
     max_length: MaxLength = None,
-    merge: Annotated[bool, typer.Option(help="Add up orders that spell the same text.")] = False,
+    merge: Merge = False,
     gaps: Annotated[
         bool, typer.Option("--gaps", help="Lines are SOURCE<tab>TEXT, the text with ___ to fill.")
     ] = False,
@@ -70,7 +71,7 @@ def generate(
     keywords: Annotated[
         str, typer.Option(help="Words that must appear in every target, separated by spaces.")
     ] = "",
-    in_order: Annotated[bool, typer.Option(help="The keywords appear in this order.")] = False,
+    in_order: InOrder = False,
     sample: Sample = 0,
     temperature: Temperature = None,
     top_p: TopP = None,
@@ -114,7 +115,7 @@ def generate(
 
 
 def _ready(model: Model, options: dict[str, Any]) -> Model:
-    """Raise what is wrong with the options: it is not the fault of a line."""
+    """Return the model, or raise what is wrong with the options before a line is read."""
     model.generate([], **options)
     beam = options["beam"] or model.experiment.search.beam
     is_alone = options["merge"] and beam == 1
@@ -182,7 +183,7 @@ def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:
 
 
 def _words(keywords: str, codec: Codec) -> list[str]:
-    """Return the keywords; without copying, one that is not known is so for every source."""
+    """Return the keywords; where nothing is copied, an unknown one is an error before any line."""
     words = keywords.split()
     _check(bool(keywords) and not words, "words with --keywords: there are only spaces")
     if words and not codec.vocabulary.copies:
@@ -202,7 +203,7 @@ def _sampling(count: int, **given: float | int | None) -> Sampling | None:
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
-    """Return the lines, whatever the locale says in UTF-8; other bytes come as surrogates."""
+    """Return the lines, read as UTF-8 whatever the locale says; other bytes are surrogates."""
     if file is None:
         if isinstance(sys.stdin, TextIOWrapper):
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -214,7 +215,7 @@ def _open(file: Path | None, stack: ExitStack) -> TextIO:
 
 
 def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
-    """Return what is told how many more lines are done; of a long file a bar shows it."""
+    """Return a function to call with the number of further lines done; long files have a bar."""
     total = None
     if lines is not sys.stdin:
         with open(lines.name, "rb") as file:  # bytes: what is no text is told of when it is read
@@ -227,7 +228,7 @@ def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
 
 
 def _chunks(lines: TextIO) -> Iterator[list[Line]]:
-    """Yield the lines that have come, some at a time: who waits for an answer gets it."""
+    """Yield lines as soon as they come, several at a time where they are there already."""
     file = "" if lines is sys.stdin else lines.name
     arrived: Queue[Line | BaseException | None] = Queue(maxsize=_LINES_AT_ONCE)
 
