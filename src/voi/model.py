@@ -74,7 +74,7 @@ class Model:
         checkpoint.save(Path(folder), self.experiment, self.codec, self.networks, self._region_size)
 
     def task(self) -> Task:
-        """Return the data it was trained on, read from where it was then."""
+        """Return the task it was trained on, its files where they were during training."""
         return make_task(self.experiment.data.task, self.experiment.data.options)
 
     @property

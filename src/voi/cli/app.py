@@ -15,7 +15,7 @@ Beam = Annotated[
 ]
 _DEVICE = typer.Option(help="cpu, cuda, cuda:1, ...")
 Device = Annotated[str, _DEVICE]
-DeviceOfRuns = Annotated[str | None, _DEVICE]  # where there may be no runs; None: not given, cpu
+DeviceOfRuns = Annotated[str | None, _DEVICE]  # of commands that may have no run; None: cpu
 
 app = typer.Typer(
     name="voi",

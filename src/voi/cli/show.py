@@ -65,7 +65,7 @@ def show(
 
 
 def _check_sourceless(model: Model) -> None:
-    """Raise if the model was trained with sources; where its data is gone, nobody knows."""
+    """Raise if the model was trained with sources, as far as its data is still there to tell."""
     try:
         example = model.task().split("valid")[0]
     except VoiError:
