@@ -191,13 +191,15 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     ("options", "said"),
     [
         (["orders", "--factor", 0], "--factor must be positive, got 0.0"),
-        (["orders", "--seeds", 0], "Invalid value for '--seeds': 0 is not in the range"),
+        (["orders", "--seeds", 0], "Invalid value for '--seeds'"),
         (["django", "--epochs", 0], "--epochs must be positive, got 0.0"),
-        (["recovery", "--steps", 0], "Invalid value for '--steps': 0 is not in the range"),
+        (["recovery", "--steps", 0], "Invalid value for '--steps'"),
     ],
     ids=str,
 )
 def test_sizes_that_measure_nothing_are_refused(monkeypatch, capsys, options, said):
+    for name in ("orders", "django", "recovery"):
+        monkeypatch.setattr(f"voi.cli.bench_{name}.started", lambda _: pytest.fail("it begins"))
     assert call(monkeypatch, "bench", *options) == 2
     found = capsys.readouterr()
     assert said in found.err
