@@ -1,10 +1,12 @@
 """The shape of the code: layers, sizes, names, and how much an import costs."""
 
 import ast
+import importlib.metadata
 import inspect
 import statistics
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A module imports lower numbers and its own folder, never its own number or a higher one.
 LAYERS = {
     "errors": 0,
+    "version": 0,
     "allocator": 0,
     "atomic": 0,
     "permutation": 0,
@@ -49,6 +52,7 @@ LAYERS = {
     "training": 10,
     "validation": 10,
     "model": 10,
+    "learned": 11,
     "runs": 11,
     "evaluation": 11,
     "plots": 11,
@@ -147,6 +151,23 @@ def test_public_names_resolve():
         assert getattr(voi, name) is not None
     with pytest.raises(AttributeError, match="no attribute"):
         voi.nothing  # noqa: B018
+
+
+def test_public_names_are_listed():
+    assert dir(voi) == sorted([*voi.__all__, "__version__"])
+    plots = importlib.import_module("voi.plots")
+    assert dir(plots) == sorted(plots.__all__)
+
+
+def test_the_version_is_that_of_the_package(monkeypatch):
+    stated = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())
+    assert voi.__version__ == stated["project"]["version"]
+
+    def missing(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("voi.version.installed", missing)
+    assert voi.__version__ == "unknown"
 
 
 def test_commands_start_without_any_extra():

@@ -14,7 +14,7 @@ from small_runs import TINY, Quiet
 from voi import config, experiments, load, runs
 from voi.cli.app import app
 from voi.data import Regions
-from voi.errors import DataError, VoiError
+from voi.errors import ConfigError, DataError, VoiError
 
 SCENES = "data.options={train=30, valid=4, test=4}"
 STEPS = ("training.steps=6", "training.validate_every=6", "training.checkpoint_every=6")
@@ -71,7 +71,9 @@ def _numbers(image):
 
 
 def test_an_image_has_to_be_named(scenes):
-    with pytest.raises(DataError, match="describes images: give the name of one, such as valid-0"):
+    with pytest.raises(
+        ConfigError, match="describes images: give the name of one, such as valid-0"
+    ):
         command("show", scenes[0])
     with pytest.raises(DataError, match="test has 4 images"):
         command("show", scenes[0], "test-4")

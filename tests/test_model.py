@@ -12,7 +12,7 @@ from small_runs import tiny_experiment, tiny_trainer
 from voi import checkpoint
 from voi.checkpoint import Checkpoint
 from voi.data import Example, Regions
-from voi.errors import CheckpointError, DataError
+from voi.errors import CheckpointError, ConfigError, DataError
 from voi.model import Model
 from voi.networks import Networks
 from voi.tokens import build_codec
@@ -91,7 +91,7 @@ def test_orders_can_be_searched_under_the_decoder(model):
     orders = torch.tensor(list(permutations(range(3)))).unsqueeze(1)  # [6, 1, 3]
     best = model.networks.decoder.log_prob(batch, orders).argmax()
     assert found == tuple(orders[best, 0].tolist())
-    with pytest.raises(DataError, match="not both"):
+    with pytest.raises(ConfigError, match="not both"):
         model.infer_order(source, target, samples=2, beam=6)
 
 
@@ -122,9 +122,9 @@ def test_what_cannot_be_loaded(tmp_path):
 
 
 def test_constraints_of_several_kinds(model):
-    with pytest.raises(DataError, match="give one of gaps, prefix and keywords"):
+    with pytest.raises(ConfigError, match="give one of gaps, prefix and keywords"):
         model.generate(SOURCES, gaps=["A ___"] * 2, prefix=["A"] * 2)
-    with pytest.raises(DataError, match="got 1 for 2 sources"):
+    with pytest.raises(ConfigError, match="got 1 for 2 sources"):
         model.generate(SOURCES, gaps=["A ___"])
     for (found,) in model.generate(SOURCES, prefix=["C A"] * 2, max_length=6):
         assert found.tokens[:2] == ("C", "A")

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from voi.model import Model, load
     from voi.search import Hypothesis, Sampling
 
+    __version__: str
+
 _HOMES = {
     "Example": "voi.data",
     "Hypothesis": "voi.search",
@@ -42,6 +44,13 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import voi` itself costs nothing."""
+    if name == "__version__":
+        return import_module("voi.version").version()
     if name not in _HOMES:
         raise AttributeError(f"module 'voi' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, whether they were used already or not."""
+    return sorted([*__all__, "__version__"])

@@ -12,7 +12,7 @@ class VoiError(Exception):
 
 
 class ConfigError(VoiError):
-    """An experiment that cannot be run as written."""
+    """Settings, options or arguments that cannot be used, alone or together."""
 
 
 class DataError(VoiError):

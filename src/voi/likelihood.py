@@ -26,7 +26,7 @@ class Likelihood:
     bound: float  # importance-weighted: its expectation is at most log p(y | x)
     standard_error: float  # of the bound
     elbo: float  # mean of log p(y, z | x) - log q(z), never above the bound
-    exact: float | None  # by enumeration, where the target is short or has one order only
+    exact: float | None  # where the target is short, or the decoder writes in one order
     num_samples: int
 
     def __float__(self) -> float:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from voi.data import Example, Regions, Source, Task
 from voi.data.tasks import make_task
 from voi.decoder.cache import Stepper
 from voi.devices import check_device
-from voi.errors import CheckpointError, DataError
+from voi.errors import CheckpointError, ConfigError, DataError
 from voi.likelihood import Likelihood, likelihoods
 from voi.orders import search_orders
 from voi.search import (
@@ -74,7 +74,7 @@ class Model:
         checkpoint.save(Path(folder), self.experiment, self.codec, self.networks, self._region_size)
 
     def task(self) -> Task:
-        """Return the data it was trained on, read from where it was then."""
+        """Return the task it was trained on, its files where they were during training."""
         return make_task(self.experiment.data.task, self.experiment.data.options)
 
     @property
@@ -117,11 +117,11 @@ class Model:
         asked: dict[str, Any] = {name: x for name, x in given.items() if x is not None}
         options = dataclasses.replace(self.experiment.search, **asked)
         if sample and merge:
-            raise DataError("merge adds up the orders found by a beam: give it without sample")
+            raise ConfigError("merge adds up the orders found by a beam: give it without sample")
         if sample and nbest > 1:
-            raise DataError(f"samples are counted by sample.num_samples, not nbest (got {nbest})")
+            raise ConfigError(f"samples are counted by sample.num_samples, not nbest (got {nbest})")
         if not sample and nbest > options.beam:
-            raise DataError(
+            raise ConfigError(
                 f"nbest must be at most the beam, got {nbest} and {options.beam}: widen the beam"
             )
         rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
@@ -156,9 +156,9 @@ class Model:
     ) -> list[Rules]:
         given = [x for x in (gaps, prefix, keywords) if x is not None]
         if len(given) > 1:
-            raise DataError("give one of gaps, prefix and keywords, not several")
+            raise ConfigError("give one of gaps, prefix and keywords, not several")
         if given and len(given[0]) != len(sources):
-            raise DataError(
+            raise ConfigError(
                 f"expected one text or list of keywords per source, got {len(given[0])} for "
                 f"{len(sources)} sources"
             )
@@ -191,6 +191,12 @@ class Model:
             slot_scores=found.slot_scores,
         )
 
+    @overload
+    def infer_order(  # type: ignore[overload-overlap]  # 0 is an int too
+        self, source: Source, target: str, samples: Literal[0] = 0, *, beam: int = 0
+    ) -> tuple[int, ...]: ...
+    @overload
+    def infer_order(self, source: Source, target: str, samples: int) -> list[tuple[int, ...]]: ...
     def infer_order(
         self, source: Source, target: str, samples: int = 0, *, beam: int = 0
     ) -> tuple[int, ...] | list[tuple[int, ...]]:
@@ -200,7 +206,7 @@ class Model:
         With `beam` it is searched under the decoder instead (SAO).
         """
         if beam and samples:
-            raise DataError("give samples of the orders' law or a beam to search with, not both")
+            raise ConfigError("give samples of the orders' law or a beam to search with, not both")
         batch = self._batch(source, target)
         with torch.no_grad():
             if beam:

@@ -34,7 +34,7 @@ class Networks(nn.Module):
         return compute()
 
     def weights(self) -> dict[str, Tensor]:
-        """Return all weights by name; what the generator shares has its own name there as well."""
+        """Return all weights by name; those that the generator shares stand under both names."""
         found = dict(self.state_dict())
         if isinstance(self.orders, OrderGenerator) and self.orders.is_sharing:
             for part in ("decoder.source.", "decoder.embedding."):

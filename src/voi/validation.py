@@ -27,12 +27,15 @@ class Judge:
     examples: Sequence[Example]  # that the corpus was made of
     corpus: Corpus
 
+    def distance(self, order: Sequence[int], row: int) -> float | None:
+        """Return the NLD of an order of a target to the nearest best one; None: none is known."""
+        return order_distance(self.task, self._example(row), order)
+
     def distances(self, orders: Int[Tensor, "batch n"], batch: Batch) -> Iterator[float]:
-        """Yield the NLD of each order to the nearest best one, where one is known."""
+        """Yield the distance of each order of a batch, where a best one is known."""
         assert batch.rows is not None
         for order, length, row in zip(orders, batch.lengths, batch.rows, strict=True):
-            written = order[: int(length)].tolist()
-            value = order_distance(self.task, self._example(int(row)), written)
+            value = self.distance(order[: int(length)].tolist(), int(row))
             if value is not None:
                 yield value
 

@@ -6,7 +6,7 @@ import pytest
 
 from small_runs import tiny_experiment
 from voi.bench.cells import markdown, matching, measured, read_all, spread
-from voi.errors import ConfigError
+from voi.errors import ConfigError, DataError
 from voi.tables import to_table
 
 
@@ -43,7 +43,7 @@ def test_a_field_that_came_later_had_its_default(tmp_path):
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])
 def test_a_broken_cell_is_an_error(tmp_path, content):
     (tmp_path / "a.json").write_text(content)
-    with pytest.raises(ConfigError, match=r"a\.json .*remove it"):
+    with pytest.raises(DataError, match=r"a\.json .*remove it"):
         measured(tmp_path, "a", {}, dict)
 
 

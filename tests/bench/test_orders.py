@@ -11,7 +11,7 @@ from voi import runs
 from voi.batch import collate
 from voi.bench import order_cell, order_tables
 from voi.bench.known import KnownOrder
-from voi.bench.order_cell import TestSize
+from voi.bench.order_cell import SplitSize
 from voi.bench.orders import METHODS, TASKS, OrderSize, experiment, run
 from voi.bench.stopwatch import Stopwatch
 from voi.data.chain import Chain
@@ -22,7 +22,7 @@ from voi.training import Progress
 
 SETTINGS = tuple(x for x in TINY if "options" not in x and "steps=" not in x and "every" not in x)
 SPLITS = ("data.options.train=24", "data.options.valid=4", "data.options.test=6")
-SIZE = OrderSize(0.002, 4, TestSize(6, 2, 4), (*SETTINGS, *SPLITS))
+SIZE = OrderSize(0.002, 4, SplitSize(6, 2, 4), (*SETTINGS, *SPLITS))
 
 
 def test_known_orders_are_the_tasks_own():
@@ -113,12 +113,13 @@ def test_accuracy_and_log_prob_of_a_decoder_that_knows_nothing_but_one_target(mo
     prepared = runs.prepare(experiment("sorting", "l2r", 0, SIZE))
     networks = prepared.networks()
     examples = prepared.task.split("test")
-    found = order_cell.tested(networks, prepared, TestSize(6, 6, 4))
+    found = order_cell.tested(networks, prepared, SplitSize(6, 6, 4))
     known = [prepared.task.known_orders(example) for example in examples]
     assert all(tuple(range(6)) in orders for orders in known)
     assert found["mode"] == found["sampled"] == 0  # left to right is one of the best orders
-    monkeypatch.setattr(order_cell, "_text", lambda *_: examples[2].target)
-    assert order_cell.tested(networks, prepared, TestSize(6, 6, 4))["accuracy"] == 1 / 6
+    right = prepared.codec.encode_target(examples[2].target, None)
+    monkeypatch.setattr("voi.validation.ids_in_reading_order", lambda _: right)
+    assert order_cell.tested(networks, prepared, SplitSize(6, 6, 4))["accuracy"] == 1 / 6
 
 
 def test_a_stopwatch_keeps_points_up_to_the_checkpoint_and_does_not_count_validation(tmp_path):
@@ -184,6 +185,25 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "orders.svg").is_file()
     assert call(monkeypatch, "bench", "orders", "--tasks", "chains") == 2
     assert "--tasks: nothing is called 'chains'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["orders", "--factor", 0], "--factor must be positive, got 0.0"),
+        (["orders", "--seeds", 0], "Invalid value for '--seeds'"),
+        (["django", "--epochs", 0], "--epochs must be positive, got 0.0"),
+        (["recovery", "--steps", 0], "Invalid value for '--steps'"),
+    ],
+    ids=str,
+)
+def test_sizes_that_measure_nothing_are_refused(monkeypatch, capsys, options, said):
+    for name in ("orders", "django", "recovery"):
+        monkeypatch.setattr(f"voi.cli.bench_{name}.started", lambda _: pytest.fail("it begins"))
+    assert call(monkeypatch, "bench", *options) == 2
+    found = capsys.readouterr()
+    assert said in found.err
+    assert found.out == ""  # before anything is done
 
 
 def test_a_fresh_decoder_is_told_from_the_one_before(tmp_path):

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from small_runs import call, settings_of
 from voi.cli.drawing import draw_steps, sentence
-from voi.cli.train import Watch
+from voi.cli.watching import TrainingBar
 from voi.search import Hypothesis
 from voi.training import Progress
 
@@ -77,7 +77,7 @@ VALUES = {"loss": 2.0991, "reward": -8.4, "entropy": 10.86, "distance": 0.5}
 )
 def test_the_bar_shows_whole_figures(width, last):
     out = io.StringIO()
-    with Watch(Console(file=out, force_terminal=True, width=width)) as watch:
+    with TrainingBar(Console(file=out, force_terminal=True, width=width)) as watch:
         progress = Progress(step=2480, phase=1)
         watch.trained(progress, 25000, {**VALUES, "tokens_per_second": 12650})
     line = plain(out.getvalue()).strip().splitlines()[-1]
@@ -89,7 +89,7 @@ def test_the_bar_shows_whole_figures(width, last):
 def test_a_file_has_whole_lines_and_no_bar():
     out = io.StringIO()
     values = {**VALUES, "tokens_per_second": 12650}
-    with Watch(Console(file=out, soft_wrap=True)) as watch:
+    with TrainingBar(Console(file=out, soft_wrap=True)) as watch:
         for step in (1, 2):
             watch.trained(Progress(step=step, phase=0), 25000, values)
     figures = "loss 2.099  reward -8.40  entropy 10.86  distance 0.500  12,650 tok/s"

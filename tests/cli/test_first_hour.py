@@ -181,7 +181,7 @@ def test_a_full_disk(monkeypatch, capsys, run):
         ("voi.cli.show._written", ["show", "run", "from-left a b c"]),
         ("voi.cli.data.check_data", ["data", "check"]),
         ("voi.runs.prepare", ["train"]),
-        ("voi.cli.train._print_learned", ["train", *settings_of("training.steps=1")]),
+        ("voi.cli.train.print_learned", ["train", *settings_of("training.steps=1")]),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )

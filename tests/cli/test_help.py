@@ -51,6 +51,12 @@ def test_help_shows_an_example(monkeypatch, capsys, words, command):
     assert {word for word in given if word.startswith("--")} <= options
 
 
+@pytest.mark.parametrize(("words", "command"), COMMANDS, ids=lambda part: str(part))
+def test_no_option_only_says_its_default(words, command):
+    """A flag that is off has no --no-flag."""
+    assert [p.secondary_opts for p in command.params if p.secondary_opts] == []
+
+
 @pytest.mark.parametrize("words", [(), ("data",), ("bench",)], ids=str)
 def test_groups_list_their_commands_and_show_an_example(monkeypatch, capsys, words):
     assert call(monkeypatch, *words, "--help") == 0

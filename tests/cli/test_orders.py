@@ -14,7 +14,7 @@ from voi import checkpoint, load, runs
 from voi.analysis import Trace, read_traces, write_traces
 from voi.cli.app import app
 from voi.data import Example
-from voi.errors import DataError, MissingExtraError, VoiError
+from voi.errors import ConfigError, DataError, MissingExtraError, VoiError
 
 SCENES = "data.options={train=6, valid=2, test=4}"
 
@@ -115,7 +115,7 @@ def test_parts_of_a_source_are_removed(run, tmp_path):
     assert (tmp_path / "perturbation.svg").exists()
     assert (tmp_path / "generation.svg").exists()
     assert {row["compared"] for row in rows} == {stored["compared"]} == {"orders"}
-    with pytest.raises(DataError, match="below 8"):
+    with pytest.raises(ConfigError, match="below 8"):
         orders(run, "--perturb", 8)
 
 
@@ -209,16 +209,16 @@ def test_options_that_would_be_ignored_are_refused(run, tmp_path, options, messa
     trace = Trace(target="a", tokens=("a",), order=(0,), slots=(0,), kind="inferred")
     write_traces(file, [trace])
     given = {"RUN": run, "FILE": file}
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(ConfigError, match=message):
         orders(*(given.get(option, option) for option in options))
 
 
 def test_what_cannot_be_done_is_said(run, tmp_path):
     with pytest.raises(DataError, match="at least one run"):
         orders()
-    with pytest.raises(DataError, match="svg, png or pdf"):
+    with pytest.raises(ConfigError, match="svg, png or pdf"):
         orders(run, "--format", "gif")
-    with pytest.raises(DataError, match="one run"):
+    with pytest.raises(ConfigError, match="one run"):
         orders(run, run, "--perturb", 1)
     with pytest.raises(DataError, match="split"):
         orders(run, "--split", "tests")

@@ -14,7 +14,7 @@ from voi import checkpoint, load
 from voi.cli.app import app
 from voi.config import experiment
 from voi.data.example import Example
-from voi.errors import CheckpointError, DataError, MissingExtraError, VoiError
+from voi.errors import CheckpointError, ConfigError, DataError, MissingExtraError, VoiError
 from voi.networks import Networks
 from voi.tokens import build_codec
 
@@ -113,11 +113,11 @@ def test_errors_come_before_the_work(run, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_shown_is_said(run, tmp_path):
-    with pytest.raises(DataError, match="give --out with --dark: a file"):
+    with pytest.raises(ConfigError, match="give --out with --dark: a file"):
         show(run, "a", "--dark")
     with pytest.raises(CheckpointError, match="no model"):
         show(tmp_path, "a b")
-    with pytest.raises(DataError, match="one of"):
+    with pytest.raises(ConfigError, match="one of"):
         show(run, "a b", "--gaps", "a ___", "--keywords", "c")
     with pytest.raises(DataError, match="describes images"):
         show(saved(tmp_path / "images", region_size=3), "a b")

@@ -139,9 +139,9 @@ def test_parts_are_joined_to_what_one_process_finds(tmp_path):
     with pytest.raises(DataError, match="join files of the same settings"):
         voi("data", "join", parts[0], tmp_path / "fewer", "--out", tmp_path / "mixed")
     for part in ("3/2", "0/2", "1", "x/y"):
-        with pytest.raises(DataError, match="--part must be I/N"):
+        with pytest.raises(ConfigError, match="--part must be I/N"):
             voi(*options, "--part", part, "--out", tmp_path / "none")
-    with pytest.raises(DataError, match="divide it into fewer parts"):
+    with pytest.raises(ConfigError, match="divide it into fewer parts"):
         voi(*options, "--part", "9/9", "--out", tmp_path / "none")
 
 

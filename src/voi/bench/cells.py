@@ -9,7 +9,7 @@ from typing import Any
 from voi import config
 from voi.atomic import write_text
 from voi.bench.timing import machine
-from voi.errors import ConfigError
+from voi.errors import ConfigError, DataError
 from voi.evaluation.identity import notes
 from voi.tables import to_table
 
@@ -45,9 +45,9 @@ def read(path: Path) -> Result:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read ({error}): remove it") from error
+        raise DataError(f"{path} cannot be read ({error}): remove it") from error
     if not isinstance(stored, dict) or not isinstance(stored.get("settings"), dict):
-        raise ConfigError(f"{path} is not a cell of this benchmark: remove it")
+        raise DataError(f"{path} is not a cell of this benchmark: remove it")
     return {**stored, "settings": _completed(stored["settings"])}
 
 

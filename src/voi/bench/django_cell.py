@@ -13,8 +13,7 @@ from torch import Tensor
 from voi import checkpoint, runs
 from voi.analysis import kendall_tau, normalized_levenshtein, padded, read_traces
 from voi.batch import collate, make_batches
-from voi.bench.order_cell import trainer_of
-from voi.bench.stopwatch import Stopwatch
+from voi.bench.training import train_cell
 from voi.config import Experiment
 from voi.data.example import first
 from voi.distributions import Uniform
@@ -34,17 +33,12 @@ _LIKELIHOODS = ("log_p_bound", "elbo")  # those that every target has
 def measure(
     experiment: Experiment, run: Path, test: Settings, is_seen: Sequence[bool]
 ) -> dict[str, Any]:
-    """Return what a run finds on the test split; an unfinished run is gone on with.
+    """Train an order and return its values on the test split; an unfinished run is resumed.
 
     The weights of the last step are tested, none are chosen by validation.
     """
     prepared = runs.prepare(experiment)
-    watch = Stopwatch(run / "curve.json")
-    trainer = trainer_of(prepared, run, watch)
-    watch.attach(trainer)
-    if not trainer.run():
-        raise KeyboardInterrupt
-    seconds = watch.seconds
+    training = train_cell(prepared, run)
     model = last_model(run)
     systems = by_seen(model, tested(model, run, run.name, test), is_seen)
     return {
@@ -54,9 +48,9 @@ def measure(
         "num_bounded": {name: _num_bounded(system) for name, system in systems.items()},
         **order_values(model, test),
         "written": _written(_folder(model, run, test) / HYPOTHESES),
-        "steps": trainer.total,
-        "cpu_seconds": seconds,
-        "curve": watch.points,
+        "steps": training.trainer.total,
+        "cpu_seconds": training.cpu_seconds,
+        "curve": training.watch.points,
     }
 
 

@@ -49,7 +49,7 @@ def tables(results: Sequence[Result]) -> dict[str, Rows]:
 
 
 def score_rows(cells: Mapping[str, list[Result]], part: str) -> Rows:
-    """Return BLEU and exact match, both ways, and the bound, on a part of the test pairs."""
+    """Return BLEU and exact match, strict and as published, and the bound, on some test pairs."""
     table = [["order", "pairs", *SCORES.values(), "log p per token"]]
     for method, found in cells.items():
         having = [result for result in found if part in result["scores"]]

@@ -1,7 +1,6 @@
 """One cell of OrderBench: an order is trained on a task, then tested."""
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -14,76 +13,58 @@ from voi import runs
 from voi.analysis import order_of_slots
 from voi.batch import Batch, collate, make_batches
 from voi.bench.known import KnownOrder
-from voi.bench.stopwatch import Stopwatch
+from voi.bench.training import train_cell
 from voi.config import Experiment
-from voi.data import Example
 from voi.data.example import first
-from voi.data.tasks import is_right, order_distance
 from voi.likelihood import likelihoods
 from voi.networks import Networks
 from voi.runs import Prepared
-from voi.search import Found, ids_in_reading_order, search
+from voi.search import Found, search
 from voi.tokens import build_corpus
 from voi.training import Trainer
+from voi.validation import Judge
 
 TOLD = 0.95  # accuracy whose first time is told
 SAMPLES = 4  # orders of each target whose distance is measured
 
 
 @dataclass(frozen=True)
-class TestSize:
+class SplitSize:
     """How much of the test split is used."""
-
-    __test__ = False  # no test of pytest's
 
     examples: int = 500
     likelihoods: int = 100  # examples whose log p(y | x) is bounded
     likelihood_samples: int = 64
 
 
-def measure(experiment: Experiment, is_known: bool, run: Path, size: TestSize) -> dict[str, Any]:
-    """Return what a run finds on the test split; an unfinished run is gone on with.
+def measure(experiment: Experiment, is_known: bool, run: Path, size: SplitSize) -> dict[str, Any]:
+    """Train an order and return its values on the test split; an unfinished run is resumed.
 
     The weights of the last step are tested, none are chosen by validation.
     """
     prepared = runs.prepare(experiment)
-    watch = Stopwatch(run / "curve.json")
-    trainer = trainer_of(prepared, run, watch)
-    if is_known:
-        trainer.networks.orders = KnownOrder(prepared.task, prepared.codec)
-    watch.attach(trainer)
-    if not trainer.run():
-        raise KeyboardInterrupt
-    seconds = watch.seconds
-    reached = watch.reached(TOLD, after=_start_of_decoder(trainer))
+    known = KnownOrder(prepared.task, prepared.codec) if is_known else None
+    training = train_cell(prepared, run, known)
+    reached = training.watch.reached(TOLD, after=_start_of_decoder(training.trainer))
     torch.manual_seed(0)
     return {
-        **tested(trainer.networks, prepared, size),
+        **tested(training.trainer.networks, prepared, size),
         "steps_to_95": reached["step"],
         "cpu_seconds_to_95": reached["cpu_seconds"],
-        "cpu_seconds": seconds,
-        "curve": watch.points,
+        "cpu_seconds": training.cpu_seconds,
+        "curve": training.watch.points,
     }
 
 
 def _start_of_decoder(trainer: Trainer) -> int:
-    """Return after how many updates the decoder that is tested had its first weights."""
+    """Return the step at which the tested decoder was started afresh; 0 if it never was."""
     starts = accumulate(trainer.totals, initial=0)
     phases = zip(trainer.config.phases, starts, strict=False)
     return max((start for phase, start in phases if phase.fresh_decoder), default=0)
 
 
-def trainer_of(prepared: Prepared, run: Path, watch: Stopwatch) -> Trainer:
-    """Return the trainer of a cell, standing where its run was stopped if it was."""
-    if (run / "last.json").is_file():
-        return runs.resume(run, watch)
-    if run.exists():  # stopped before the first checkpoint
-        shutil.rmtree(run)
-    return runs.start(prepared, run, watch)
-
-
 @torch.no_grad()
-def tested(networks: Networks, prepared: Prepared, size: TestSize) -> dict[str, Any]:
+def tested(networks: Networks, prepared: Prepared, size: SplitSize) -> dict[str, Any]:
     """Return accuracy, log p(y | x) per token (END counted) and distances on the test split.
 
     Distances to the nearest known best order: of orders sampled for the targets, of the likeliest
@@ -92,12 +73,13 @@ def tested(networks: Networks, prepared: Prepared, size: TestSize) -> dict[str, 
     networks.eval()
     examples = first(prepared.task.split("test"), size.examples)
     corpus, _ = build_corpus(examples, prepared.codec, prepared.experiment.data)
-    found: dict[str, list[float]] = {name: [] for name in _MEANS}
+    judge = Judge(prepared.task, prepared.codec, examples, corpus)
+    max_length = prepared.experiment.search.max_length
+    found: dict[str, list[float]] = {}
     for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, 64):
-        batch = collate(corpus, rows)
-        chosen = [examples[int(corpus.origin[row])] for row in rows]
-        for name, values in _of_batch(networks, prepared, batch, chosen).items():
-            found[name] += values
+        measured = _of_batch(networks, judge, collate(corpus, rows), max_length)
+        for name, values in measured.items():
+            found.setdefault(name, []).extend(values)
     bounded = collate(corpus, np.arange(min(size.likelihoods, len(corpus))))
     bounds = likelihoods(networks, bounded, size.likelihood_samples)
     num_tokens = int((bounded.lengths + 1).sum())
@@ -105,28 +87,27 @@ def tested(networks: Networks, prepared: Prepared, size: TestSize) -> dict[str, 
     return {**means, "log_prob": sum(map(float, bounds)) / num_tokens}
 
 
-_MEANS = ("accuracy", "sampled", "mode", "written")
-
-
 def _of_batch(
-    networks: Networks, prepared: Prepared, batch: Batch, examples: list[Example]
+    networks: Networks, judge: Judge, batch: Batch, max_length: int
 ) -> Mapping[str, list[float]]:
+    assert batch.rows is not None
     source = networks.decoder.encode(batch)
     q = networks.orders(batch, source)
     drawn = q.sample(torch.Size([SAMPLES]))
-    best = search(networks.decoder, source, max_length=prepared.experiment.search.max_length)
-    values: dict[str, list[float]] = {name: [] for name in _MEANS}
-    for i, (example, n) in enumerate(zip(examples, batch.lengths.tolist(), strict=True)):
-        written = best[i][0]
-        right = is_right(prepared.task, example, _text(prepared, written))
-        values["accuracy"].append(float(right))
-        orders = {"sampled": drawn[:, i, :n].tolist(), "mode": [q.mode[i, :n].tolist()]}
-        orders["written"] = [order_of_slots(written.slots)] if len(written.slots) == n else []
-        for name, each in orders.items():
-            distances = (order_distance(prepared.task, example, order) for order in each)
-            values[name] += [x for x in distances if x is not None]
-    return values
+    found = search(networks.decoder, source, max_length=max_length)
+    written = {row: best for row, (best, *_) in zip(batch.rows.tolist(), found, strict=True)}
+    return {
+        "accuracy": [float(judge.is_right(best, row)) for row, best in written.items()],
+        "sampled": [x for orders in drawn for x in judge.distances(orders, batch)],
+        "mode": list(judge.distances(q.mode, batch)),
+        "written": list(_of_written(judge, written)),
+    }
 
 
-def _text(prepared: Prepared, found: Found) -> str:
-    return " ".join(prepared.codec.decode(ids_in_reading_order(found), None))
+def _of_written(judge: Judge, written: Mapping[int, Found]) -> Iterator[float]:
+    """Yield the distances of the orders that targets of the right length were written in."""
+    for row, best in written.items():
+        if len(best.slots) == len(judge.corpus.targets[row]):
+            distance = judge.distance(order_of_slots(best.slots), row)
+            if distance is not None:
+                yield distance

@@ -90,7 +90,7 @@ def _values(found: Sequence[Result], name: str) -> list[float]:
 
 
 def _told(found: Sequence[Result], name: str) -> str:
-    """Return when seeds were good enough, and how many were, if not all of them."""
+    """Return when the seeds reached 95 %, and how many did where not all of them did."""
     values = _values(found, name)
     if not values or len(values) == len(found):
         return spread(values, 0)

@@ -8,7 +8,7 @@ from typing import Any
 from voi import config, experiments
 from voi.bench import order_cell
 from voi.bench.cells import Result, matching, measured
-from voi.bench.order_cell import TestSize
+from voi.bench.order_cell import SplitSize
 from voi.tables import to_table
 
 CHECKS = 20  # validations of a run
@@ -65,7 +65,7 @@ class OrderSize:
 
     factor: float = 1.0  # of the steps of every task
     valid_examples: int = 200
-    test: TestSize = field(default_factory=TestSize)
+    test: SplitSize = field(default_factory=SplitSize)
     settings: tuple[str, ...] = ()  # of all experiments, as --set takes them
 
 

@@ -76,7 +76,7 @@ def measure(
 
 
 def _searches(n: int, size: RuntimeSize) -> dict[str, Callable[[], object]]:
-    """Return what finds an order of one target, by one pass of the generator or by search."""
+    """Return functions that find an order of one target: one pass of the generator, a search."""
     _, networks = make_networks("voi", size.networks, NUM_ORDERS["voi"])
     networks.eval()
     decoder, batch = networks.decoder, random_batch(n, 1, size.networks.vocabulary)

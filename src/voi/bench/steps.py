@@ -36,7 +36,7 @@ def updating(
     networks: Networks,
     world: World = World(),  # noqa: B008  frozen
 ) -> Update:
-    """Return what updates the networks in the first phase of an experiment."""
+    """Return the update of the networks in the first phase of an experiment."""
     training, orders = experiment.training, networks.orders
     decoder = Optimiser(networks.decoder, training.decoder_betas, training.clip, world)
     generator = Optimiser(orders, training.order_betas, training.clip, world)
@@ -74,7 +74,7 @@ def training_step(
     num_orders: int,
     settings: Mapping[str, object] | None = None,
 ) -> Callable[[], object]:
-    """Return what takes one update; a generator shares the decoder's source encoder."""
+    """Return a function that makes one update; a generator shares the decoder's source encoder."""
     experiment, networks = make_networks(kind, size, num_orders, settings)
     if isinstance(networks.orders, OrderGenerator):
         networks.orders.share(networks.decoder)

@@ -57,7 +57,10 @@ class Stopwatch:
         """Nothing is printed."""
 
     def reached(self, accuracy: float, after: int = 0) -> dict[str, Any]:
-        """Return the first point of at least that accuracy after a step; of None if none is."""
+        """Return the first point after step `after` that reaches the accuracy.
+
+        Its values are None if none does.
+        """
         nothing: dict[str, Any] = {"step": None, "cpu_seconds": None}
         later = (p for p in self.points if p["step"] > after)
         return next((p for p in later if p["accuracy"] >= accuracy), nothing)

@@ -1,12 +1,12 @@
 """The application that commands register with."""
 
 from collections.abc import Iterable
-from importlib.metadata import version
 from typing import Annotated, TypeVar
 
 import typer
 
-from voi.errors import DataError
+from voi.errors import ConfigError
+from voi.version import version
 
 T = TypeVar("T")
 
@@ -15,7 +15,7 @@ Beam = Annotated[
 ]
 _DEVICE = typer.Option(help="cpu, cuda, cuda:1, ...")
 Device = Annotated[str, _DEVICE]
-DeviceOfRuns = Annotated[str | None, _DEVICE]  # where there may be no runs; None: not given, cpu
+DeviceOfRuns = Annotated[str | None, _DEVICE]  # of commands that may have no run; None: cpu
 
 app = typer.Typer(
     name="voi",
@@ -49,16 +49,16 @@ def refuse(advice: str, **options: object) -> None:
 
     >>> refuse("--sample with {}", temperature=None, top_p=0.9, seed=0)
     Traceback (most recent call last):
-    voi.errors.DataError: give --sample with --top-p, --seed
+    voi.errors.ConfigError: give --sample with --top-p, --seed
     """
     given = [name for name, value in options.items() if value is not None and value is not False]
     if given:
-        raise DataError(f"give {advice.format(names_of(given))}")
+        raise ConfigError(f"give {advice.format(names_of(given))}")
 
 
 def _print_version(is_wanted: bool) -> bool:
     if is_wanted:
-        print(version("voi"))
+        print(version())
         raise typer.Exit
     return is_wanted
 

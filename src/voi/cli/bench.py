@@ -24,7 +24,7 @@ app.add_typer(bench, name="bench")
 
 
 def started(threads: int) -> Console:
-    """Set up this process as a training is, and return a console that has told the machine."""
+    """Set threads and allocator as `voi train` does, print the machine, return the console."""
     torch.set_num_threads(threads)
     keep_freed_memory()
     console = Console(soft_wrap=True)

@@ -1,5 +1,6 @@
 """`voi bench django`: orders of generation on lines of code, under one budget."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from voi.bench import django as django_bench
 from voi.bench import django_tables
 from voi.bench.django import DjangoSize
+from voi.cli.app import otherwise
 from voi.cli.bench import bench, print_table, started
 from voi.errors import ConfigError
 from voi.evaluation import Settings
@@ -23,13 +25,19 @@ def django(
     methods: Annotated[
         str, typer.Option(help="Which orders, patterns with commas between: voi-*,l2r")
     ] = "",
-    seeds: Annotated[int, typer.Option(help="Runs per order, seeds 0, 1, ...")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs per order, seeds 0, 1, ...")] = 1,
     epochs: Annotated[
-        float, typer.Option(help="Of all phases together; 0: 20, or 1 with --quick.")
-    ] = 0.0,
+        float | None,
+        typer.Option(help="Of all phases together; default: 20, or 1 with --quick."),
+    ] = None,
     likelihoods: Annotated[
-        int, typer.Option(help="Test pairs whose log p(y | x) is bounded; 0: 300, quick 50.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Test pairs whose log p(y | x) is bounded; 0: all; default: 300, or 50 with "
+            "--quick.",
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two orders, one epoch.")] = False,
     settings: Annotated[
         list[str] | None,
@@ -46,11 +54,9 @@ def django(
 
     Example: voi bench django --data data/django --methods 'l2r,voi-*' --out runs/django
     """
-    if seeds < 1 or epochs < 0:
-        raise ConfigError(f"--seeds must be at least 1, --epochs positive, got {seeds}, {epochs}")
+    size = _size(QUICK if quick else DjangoSize(), epochs, likelihoods, tuple(settings or ()))
     console = started(threads)
     pairs = django_bench.read_pairs(data)
-    size = _size(quick, epochs, likelihoods, tuple(settings or ()))
     results = django_bench.run(
         out,
         pairs,
@@ -66,11 +72,13 @@ def django(
     console.print(f"written to {out}")
 
 
-def _size(quick: bool, epochs: float, likelihoods: int, settings: tuple[str, ...]) -> DjangoSize:
-    base = QUICK if quick else DjangoSize()
-    test = Settings(
-        limit=base.test.limit, likelihood_limit=likelihoods or base.test.likelihood_limit
-    )
-    return DjangoSize(
-        epochs or base.epochs, base.validate_every, base.valid_examples, test, settings
-    )
+def _size(
+    base: DjangoSize, epochs: float | None, likelihoods: int | None, settings: tuple[str, ...]
+) -> DjangoSize:
+    """Return the base size, changed by the options that were given."""
+    epochs = otherwise(epochs, base.epochs)
+    if epochs <= 0:
+        raise ConfigError(f"--epochs must be positive, got {epochs}")
+    limit = otherwise(likelihoods, base.test.likelihood_limit)
+    test = replace(base.test, likelihood_limit=limit)
+    return replace(base, epochs=epochs, test=test, settings=settings)

@@ -1,5 +1,6 @@
 """`voi bench orders`: tasks with a known best order, and which orders of generation find it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -7,11 +8,12 @@ import typer
 
 from voi.bench import order_tables
 from voi.bench import orders as order_bench
-from voi.bench.orders import OrderSize, TestSize
+from voi.bench.orders import OrderSize, SplitSize
+from voi.cli.app import otherwise
 from voi.cli.bench import bench, print_table, started
 from voi.errors import ConfigError
 
-QUICK = OrderSize(factor=0.2, valid_examples=100, test=TestSize(200, 32, 32))
+QUICK = OrderSize(factor=0.2, valid_examples=100, test=SplitSize(200, 32, 32))
 
 
 @bench.command()
@@ -23,11 +25,13 @@ def orders(
         str, typer.Option(help="Which methods, patterns with commas between: voi-*,l2r")
     ] = "",
     seeds: Annotated[
-        int, typer.Option(help="Runs per cell, seeds 0, 1, ...; 0: 3, or 1 with --quick.")
-    ] = 0,
+        int | None,
+        typer.Option(min=1, help="Runs per cell, seeds 0, 1, ...; default: 3, or 1 with --quick."),
+    ] = None,
     factor: Annotated[
-        float, typer.Option(help="Of the steps of every task; 0: 1, or 0.2 with --quick.")
-    ] = 0.0,
+        float | None,
+        typer.Option(help="Of the steps of every task; default: 1, or 0.2 with --quick."),
+    ] = None,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Three tasks, three methods, one seed, a fifth of the steps."),
@@ -47,14 +51,15 @@ def orders(
 
     Example: voi bench orders --tasks chain-6 --methods 'voi-*,l2r,known' --seeds 1
     """
-    if seeds < 0 or factor < 0:
-        raise ConfigError(f"--seeds and --factor must not be negative, got {seeds}, {factor}")
-    console = started(threads)
     base = QUICK if quick else OrderSize()
+    size = replace(base, factor=otherwise(factor, base.factor), settings=tuple(settings or ()))
+    if size.factor <= 0:
+        raise ConfigError(f"--factor must be positive, got {factor}")
+    console = started(threads)
     results = order_bench.run(
         out,
-        OrderSize(factor or base.factor, base.valid_examples, base.test, tuple(settings or ())),
-        seeds=range(seeds or (1 if quick else 3)),
+        size,
+        seeds=range(otherwise(seeds, 1 if quick else 3)),
         tasks=tasks or (order_bench.QUICK_TASKS if quick else ""),
         methods=methods or (order_bench.QUICK_METHODS if quick else ""),
         said=lambda text: console.print(text, highlight=False),

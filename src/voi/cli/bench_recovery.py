@@ -8,8 +8,8 @@ import typer
 from voi.bench import recovery as recoveries
 from voi.bench import recovery_tables
 from voi.bench.frozen import DecoderSize
+from voi.cli.app import otherwise
 from voi.cli.bench import bench, print_table, started
-from voi.errors import ConfigError
 
 QUICK_STEPS, STEPS = 300, 15_000
 
@@ -20,11 +20,14 @@ def recovery(
         Path | None,
         typer.Option(help="A file of captions (.json, .jsonl, .tsv, also .gz); default: scenes."),
     ] = None,
-    batch_size: Annotated[int, typer.Option(help="Captions, one of each image.")] = 64,
+    batch_size: Annotated[int, typer.Option(min=1, help="Captions, one of each image.")] = 64,
     steps: Annotated[
-        int, typer.Option(help="Of each generator; 0: 15000 as in the paper, 300 with --quick.")
-    ] = 0,
-    seeds: Annotated[int, typer.Option(help="Generators per cell, seeds 0, 1, ...")] = 1,
+        int | None,
+        typer.Option(
+            min=1, help="Of each generator; default: 15000 as in the paper, 300 with --quick."
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Generators per cell, seeds 0, 1, ...")] = 1,
     cells: Annotated[
         str, typer.Option(help="Which cells, patterns with commas between: gumbel-matching.xl.*")
     ] = "",
@@ -42,16 +45,11 @@ def recovery(
 
     Example: voi bench recovery --quick --out runs/recovery
     """
-    if seeds < 1 or steps < 0 or batch_size < 1:
-        raise ConfigError(
-            f"--seeds and --batch-size must be at least 1, --steps at least 0, got {seeds}, "
-            f"{batch_size} and {steps}"
-        )
     console = started(threads)
     results = recoveries.run(
         out,
         DecoderSize(str(captions or ""), batch_size, width, layers),
-        steps=steps or (QUICK_STEPS if quick else STEPS),
+        steps=otherwise(steps, QUICK_STEPS if quick else STEPS),
         seeds=range(seeds),
         cells=cells or (",".join(recoveries.QUICK) if quick else ""),
         said=lambda text: console.print(text, highlight=False),

@@ -40,6 +40,12 @@ def sentence(text: str) -> str:
     return escape(visible(text))
 
 
+def say(text: str, console: Console) -> None:
+    """Print a text as it is: brackets of a user's names and lines are no markup."""
+    shown = "\n".join(map(visible, text.split("\n")))
+    console.print(shown, highlight=False, markup=False)
+
+
 def told_apart(tokens: Sequence[str]) -> list[str]:
     """Return tokens of which each repeated one has a small number behind it, its occurrence.
 

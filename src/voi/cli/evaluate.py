@@ -1,6 +1,5 @@
 """`voi evaluate`: decode a split, score it, and compare runs; or score stored outputs."""
 
-import time
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -8,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.cli.drawing import print_stacked
+from voi.cli.watching import EvaluationBar
 from voi.errors import ConfigError
 from voi.evaluation import (
     Settings,
@@ -145,8 +143,8 @@ def _evaluated(
         folder = run / "evaluation" / settings.folder_name(model) if out is None else out
         if out is not None and len(runs) > 1:
             folder = out / name.replace("/", "-")
-        with Watch(name) as watch:
-            systems.append(evaluate(model, name, folder, settings, watch.told))
+        with EvaluationBar(name) as bar:
+            systems.append(evaluate(model, name, folder, settings, bar.told))
         folders.append(folder)
     return systems, folders
 
@@ -172,36 +170,6 @@ def _num_shared(sequences: Sequence[Sequence[str]]) -> int:
     """Return how many first entries are the same in all of them."""
     columns = zip(*sequences, strict=False)
     return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
-
-
-class Watch:
-    """A bar on standard error with what is being done; in a log file, a line now and then."""
-
-    def __init__(self, name: str):
-        self.name = name
-        self.console = Console(stderr=True)
-        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}")
-        is_quiet = not self.console.is_terminal
-        self.bar = Progress(
-            *columns, TextColumn("of {task.total}"), TimeRemainingColumn(),
-            console=self.console, disable=is_quiet, transient=True,
-        )  # fmt: skip
-        self.line = self.bar.add_task(name, total=None)
-        self._said = time.monotonic()
-
-    def __enter__(self) -> "Watch":
-        self.bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.bar.stop()
-
-    def told(self, what: str, done: int, total: int) -> None:
-        text = f"{self.name}: {what}"
-        self.bar.update(self.line, description=escape(text), completed=done, total=total)
-        if not self.console.is_terminal and time.monotonic() - self._said > 15:
-            self._said = time.monotonic()
-            self.console.print(f"{text} {done:,} of {total:,}", markup=False, highlight=False)
 
 
 def _print(table: Table, console: Console) -> None:

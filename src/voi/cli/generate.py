@@ -19,7 +19,7 @@ from voi.analysis import to_record
 from voi.cli.app import Beam, Device, app, names_of, refuse
 from voi.cli.drawing import draw_steps, visible
 from voi.data.lines import to_utf8
-from voi.errors import DataError, VoiError
+from voi.errors import ConfigError, DataError, VoiError
 from voi.model import Model, load
 from voi.search import Hypothesis, Sampling, rules_with_keywords
 from voi.tokens import Codec
@@ -29,8 +29,9 @@ _LINES_AT_ONCE = 32
 MaxLength = Annotated[
     int | None, typer.Option(min=1, help="Longest target in tokens; default: the run's.")
 ]
+Merge = Annotated[bool, typer.Option("--merge", help="Add up orders that spell the same text.")]
+InOrder = Annotated[bool, typer.Option("--in-order", help="The keywords appear in this order.")]
 Sample = Annotated[int, typer.Option(min=0, help="Draw this many targets instead of searching.")]
-
 Temperature = Annotated[float | None, typer.Option(help="Of sampling; default 1.")]
 TopP = Annotated[float | None, typer.Option(help="Nucleus of sampling; default 1.")]
 
@@ -60,7 +61,7 @@ def generate(
     nbest: Annotated[int, typer.Option(min=1, help="Hypotheses printed per source.")] = 1,
     length_penalty: Annotated[float | None, typer.Option(help="Favours longer targets.")] = None,
     max_length: MaxLength = None,
-    merge: Annotated[bool, typer.Option(help="Add up orders that spell the same text.")] = False,
+    merge: Merge = False,
     gaps: Annotated[
         bool, typer.Option("--gaps", help="Lines are SOURCE<tab>TEXT, the text with ___ to fill.")
     ] = False,
@@ -70,7 +71,7 @@ def generate(
     keywords: Annotated[
         str, typer.Option(help="Words that must appear in every target, separated by spaces.")
     ] = "",
-    in_order: Annotated[bool, typer.Option(help="The keywords appear in this order.")] = False,
+    in_order: InOrder = False,
     sample: Sample = 0,
     temperature: Temperature = None,
     top_p: TopP = None,
@@ -114,7 +115,7 @@ def generate(
 
 
 def _ready(model: Model, options: dict[str, Any]) -> Model:
-    """Raise what is wrong with the options: it is not the fault of a line."""
+    """Return the model, or raise what is wrong with the options before a line is read."""
     model.generate([], **options)
     beam = options["beam"] or model.experiment.search.beam
     is_alone = options["merge"] and beam == 1
@@ -151,7 +152,7 @@ class _OddLines:
 def _check(is_wrong: bool, advice: str) -> None:
     """Raise the error of options that do not go together."""
     if is_wrong:
-        raise DataError(f"give {advice}")
+        raise ConfigError(f"give {advice}")
 
 
 def _written(
@@ -177,12 +178,12 @@ def _written(
 def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:
     """Return what the second column of a line is; empty: there is none."""
     if gaps + prefix + has_keywords > 1:
-        raise DataError("give one of --gaps, --prefix and --keywords, not several")
+        raise ConfigError("give one of --gaps, --prefix and --keywords, not several")
     return "gaps" if gaps else "prefix" if prefix else ""
 
 
 def _words(keywords: str, codec: Codec) -> list[str]:
-    """Return the keywords; without copying, one that is not known is so for every source."""
+    """Return the keywords; where nothing is copied, an unknown one is an error before any line."""
     words = keywords.split()
     _check(bool(keywords) and not words, "words with --keywords: there are only spaces")
     if words and not codec.vocabulary.copies:
@@ -198,11 +199,11 @@ def _sampling(count: int, **given: float | int | None) -> Sampling | None:
     try:
         return Sampling(count, **settings) if count else None
     except ValueError as error:
-        raise DataError(f"{error}: change {names_of(settings) or '--sample'}") from error
+        raise ConfigError(f"{error}: change {names_of(settings) or '--sample'}") from error
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
-    """Return the lines, whatever the locale says in UTF-8; other bytes come as surrogates."""
+    """Return the lines, read as UTF-8 whatever the locale says; other bytes are surrogates."""
     if file is None:
         if isinstance(sys.stdin, TextIOWrapper):
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -214,7 +215,7 @@ def _open(file: Path | None, stack: ExitStack) -> TextIO:
 
 
 def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
-    """Return what is told how many more lines are done; of a long file a bar shows it."""
+    """Return a function to call with the number of further lines done; long files have a bar."""
     total = None
     if lines is not sys.stdin:
         with open(lines.name, "rb") as file:  # bytes: what is no text is told of when it is read
@@ -227,7 +228,7 @@ def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
 
 
 def _chunks(lines: TextIO) -> Iterator[list[Line]]:
-    """Yield the lines that have come, some at a time: who waits for an answer gets it."""
+    """Yield lines as soon as they come, several at a time where they are there already."""
     file = "" if lines is sys.stdin else lines.name
     arrived: Queue[Line | BaseException | None] = Queue(maxsize=_LINES_AT_ONCE)
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.cli.drawing import told_apart
 from voi.data import Example, Task
-from voi.errors import DataError, MissingExtraError
+from voi.errors import ConfigError, MissingExtraError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES
 from voi.pos import Tagger, make_tagger
@@ -140,7 +140,7 @@ def _suffix(figures: str | None, out: Path | None) -> str:
     """Return how the files of figures end; without a folder there are none."""
     suffix = f".{otherwise(figures, 'svg')}"
     if suffix not in FIGURE_SUFFIXES:
-        raise DataError(f"--format must be svg, png or pdf, got {figures!r}")
+        raise ConfigError(f"--format must be svg, png or pdf, got {figures!r}")
     if out is None:
         refuse("--out with {}: a folder for the figures", format=figures)
     return suffix
@@ -158,7 +158,7 @@ def _tagger(name: str) -> tuple[Tagger | None, str]:
 
 def _only_one(runs: Sequence[Path], traces: Sequence[Path]) -> Path:
     if len(runs) != 1 or traces:
-        raise DataError("--perturb looks at an example of one run: name one, without --traces")
+        raise ConfigError("--perturb looks at an example of one run: name one, without --traces")
     return runs[0]
 
 
@@ -260,7 +260,7 @@ def _example(task: Task, split: str, index: int) -> Example:
     """Return an example by its number in the tables."""
     examples = examples_of(task, split, index + 1)
     if index >= len(examples):
-        raise DataError(
+        raise ConfigError(
             f"--perturb must be below {len(examples)}, the number of examples in {split}, got "
             f"{index}"
         )

@@ -11,7 +11,7 @@ from voi.analysis import Trace
 from voi.cli.app import Beam, Device, app, refuse
 from voi.cli.drawing import draw_steps, sentence
 from voi.data import ImageTask, Regions, Source
-from voi.errors import DataError, VoiError
+from voi.errors import ConfigError, DataError, VoiError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES, PAGE_SUFFIXES, output_path
 from voi.search import Hypothesis
@@ -65,13 +65,13 @@ def show(
 
 
 def _check_sourceless(model: Model) -> None:
-    """Raise if the model was trained with sources; where its data is gone, nobody knows."""
+    """Raise if the model was trained with sources, as far as its data is still there to tell."""
     try:
         example = model.task().split("valid")[0]
     except VoiError:
         return
     if example.source is not None:
-        raise DataError(f"this run has sources: give one, such as {str(example.source)!r}")
+        raise ConfigError(f"this run has sources: give one, such as {str(example.source)!r}")
 
 
 def _image_task(model: Model) -> ImageTask | None:
@@ -90,7 +90,7 @@ def _image_task(model: Model) -> ImageTask | None:
 def _image(task: ImageTask, name: str | None) -> Regions:
     if name is None:
         example = task.split("valid")[0].source
-        raise DataError(f"this run describes images: give the name of one, such as {example}")
+        raise ConfigError(f"this run describes images: give the name of one, such as {example}")
     return task.source(name)
 
 

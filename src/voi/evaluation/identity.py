@@ -1,7 +1,6 @@
 """What a score belongs to: which weights, and which program."""
 
 import hashlib
-import importlib.metadata
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,14 +20,6 @@ def weights_digest(model: Model) -> str:
     weights = model.networks.state_dict()
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
     return hashlib.sha256(save(plain)).hexdigest()
-
-
-def version() -> str:
-    """Return the version of this package."""
-    try:
-        return importlib.metadata.version("voi")
-    except importlib.metadata.PackageNotFoundError:  # a copy that was never installed
-        return "unknown"
 
 
 def commit() -> str | None:

@@ -19,6 +19,7 @@ from voi.evaluation.outputs import Outputs, Told, items_of, write_outputs
 from voi.evaluation.scores import check_metrics, default_metrics, score_outputs
 from voi.evaluation.stored import read_outputs
 from voi.model import Model
+from voi.version import version
 
 HYPOTHESES = "hypotheses.jsonl"
 
@@ -133,7 +134,7 @@ class _Job:
             "task": self.model.experiment.data.task,
             "split": self.settings.split,
             "checkpoint": identity.weights_digest(self.model),
-            "voi": identity.version(),
+            "voi": version(),
         }
 
     def outputs(self, name: str) -> Outputs | None:

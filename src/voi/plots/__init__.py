@@ -45,7 +45,13 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
+    """Import what draws a figure when it is first used, and matplotlib with it."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     load_extra("matplotlib", "plots", "a figure")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, whether they were used already or not."""
+    return sorted(__all__)

@@ -12,7 +12,7 @@ import torch
 
 from voi.analysis import Trace, slots_of, to_record
 from voi.data import Regions, Source
-from voi.errors import DataError
+from voi.errors import ConfigError, DataError
 from voi.model import Model
 from voi.search import GAP
 from voi.serve.given import Given, given_of, rules_of
@@ -151,19 +151,16 @@ class Playground:
         """A decoder without slots can continue a text and do nothing else to it."""
         inserts = self.model.networks.decoder.slots is not None
         if not inserts and (request.gaps or request.keywords):
-            raise DataError(
+            raise ConfigError(
                 "this model writes left to right and cannot insert: give a prefix, or take a "
                 "model with insertions for gaps and keywords"
             )
 
     def _orders(self, request: OrderRequest, source: Source) -> list[tuple[int, ...]]:
-        found = self.model.infer_order(
-            source,
-            request.target,
-            samples=request.samples if request.by == "samples" else 0,
-            beam=request.beam if request.by == "beam" else 0,
-        )
-        return found if isinstance(found, list) else [found]
+        if request.by == "samples":
+            return self.model.infer_order(source, request.target, request.samples)
+        beam = request.beam if request.by == "beam" else 0
+        return [self.model.infer_order(source, request.target, beam=beam)]
 
     @torch.no_grad()
     def _scored(

@@ -57,11 +57,11 @@ class GenerateRequest:
         _within("top_p", self.top_p, 0.001, 1)
         _within("seed", self.seed, 0, LARGEST_SEED)
         if len(self.rules) > 1:
-            raise DataError(
+            raise ConfigError(
                 f"give one of gaps, prefix and keywords, got {' and '.join(self.rules)}"
             )
         if not all(word.strip() for word in self.keywords):
-            raise DataError("expected keywords, got an empty one: leave it out")
+            raise ConfigError("expected keywords, got an empty one: leave it out")
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -115,11 +115,8 @@ Request = TypeVar("Request", GenerateRequest, OrderRequest, LikelihoodRequest)
 def read(kind: type[Request], table: Mapping[str, Any], limits: Limits) -> Request:
     """Return the request that a table describes; a wrong one is a VoiError."""
     if "target" not in table and kind is not GenerateRequest:
-        raise DataError('expected a "target", got none: say which text is meant')
-    try:
-        request = from_table(kind, table)
-    except ConfigError as error:
-        raise DataError(str(error)) from error
+        raise ConfigError('expected a "target", got none: say which text is meant')
+    request = from_table(kind, table)
     request.check(limits)
     return request
 
@@ -153,4 +150,4 @@ def _refuse(name: str) -> NoReturn:
 
 def _within(name: str, value: int | float, low: int | float, high: int | float) -> None:
     if not (math.isfinite(value) and low <= value <= high):
-        raise DataError(f"{name} must be from {low} to {high}, got {value}")
+        raise ConfigError(f"{name} must be from {low} to {high}, got {value}")

@@ -74,7 +74,7 @@ def extract(
         )
     names = share_of(image_names(images), part)
     if not names:
-        raise DataError(f"part {part} of {images} has no image: divide it into fewer parts")
+        raise ConfigError(f"part {part} of {images} has no image: divide it into fewer parts")
     given = GivenBoxes(boxes) if boxes else None
     settings = {"backbone": backbone.name, "max_regions": max_regions, "boxes": _source(boxes)}
     writer = StoreWriter(out, settings)

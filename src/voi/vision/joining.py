@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from voi.errors import DataError
+from voi.errors import ConfigError, DataError
 from voi.vision.backbone import Found
 from voi.vision.store import RegionStore, open_store
 from voi.vision.writing import StoreWriter
@@ -19,7 +19,7 @@ def share_of(names: Sequence[str], part: str) -> Sequence[str]:
     """
     number, _, count = part.partition("/")
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise DataError(f"--part must be I/N with I from 1 to N, such as 1/4, got {part!r}")
+        raise ConfigError(f"--part must be I/N with I from 1 to N, such as 1/4, got {part!r}")
     return names[int(number) - 1 :: int(count)]
 
 

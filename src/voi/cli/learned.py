@@ -1,0 +1,54 @@
+"""The end of `voi train`: accuracy, learned orders beside the best ones, targets being written."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from voi.cli.drawing import draw_steps, say, sentence
+from voi.learned import Learned, Shown, learned
+from voi.model import load
+
+
+def print_learned(run: Path, console: Console) -> None:
+    """Print what a run has learned, and how to load it."""
+    model = load(run)
+    found, beam = learned(model), model.experiment.search.beam
+    console.rule("learned")
+    console.print(_scores(found))
+    console.print(_orders(found.shown))
+    console.print(f"\nwhat is written, {'greedily' if beam == 1 else f'with beam {beam}'}:")
+    for one in found.shown:
+        console.print(f"\n[bold]{sentence(str(one.example.source))}[/bold]")
+        draw_steps(one.written, console)
+    say(f'\nrun folder: {run}    reload: voi.load("{run}")', console)
+
+
+def _scores(found: Learned) -> str:
+    result, distance = found.validation, ""
+    if result.distance is not None:
+        distance = f", distance to the best order {result.distance:.3f}"
+    return (
+        f"{found.split} accuracy {result.accuracy:.1%} on {found.num_targets} targets (greedy), "
+        f"ELBO {result.elbo.per_token['elbo']:.3f} nats per token{distance}"
+    )
+
+
+def _orders(shown: Sequence[Shown]) -> Table:
+    """Return targets with their learned orders, and the best ones where some are known."""
+    table = Table("source", "target", "learned order", box=None)
+    is_known = any(one.best_orders for one in shown)
+    if is_known:
+        table.add_column("best order")
+    for one in shown:
+        cells = [sentence(str(one.example.source)), sentence(one.example.target)]
+        cells.append(_spaced(one.order))
+        if is_known:
+            cells.append(" or ".join(map(_spaced, one.best_orders)))
+        table.add_row(*cells)
+    return table
+
+
+def _spaced(order: Sequence[int]) -> str:
+    return " ".join(map(str, order))

@@ -1,0 +1,76 @@
+"""What a run has learned: how good it is on its last split, and a few targets with their orders."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from voi.data import Example, Source, Task
+from voi.data.example import first
+from voi.data.tasks import split_names
+from voi.model import ANY_LENGTH, Model
+from voi.search import Hypothesis
+from voi.tokens import build_corpus
+from voi.validation import Judge, Validation, validate
+
+NUM_ORDERS = 4  # drawn of each target for the ELBO
+SHOWN_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An example, the order learned for its target, and what the model writes."""
+
+    example: Example
+    order: tuple[int, ...]  # the likeliest under q(z | x, y)
+    best_orders: tuple[tuple[int, ...], ...]  # that the task knows; empty: none
+    written: Hypothesis
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What is told of a model when its training ends."""
+
+    split: str
+    num_targets: int
+    validation: Validation  # on that split
+    shown: tuple[Shown, ...]
+
+
+def learned(model: Model) -> Learned:
+    """Return what a model has learned, on the last split its task has; draws come from its seed."""
+    experiment, task = model.experiment, model.task()
+    split = split_names(task)[-1]
+    examples = first(task.split(split), experiment.training.valid_examples)
+    corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
+    with torch.random.fork_rng():
+        torch.manual_seed(experiment.training.seed)
+        found = validate(
+            model.networks,
+            Judge(task, model.codec, examples, corpus),
+            num_orders=NUM_ORDERS,
+            max_length=experiment.search.max_length,
+        )
+    chosen = _by_source(examples)[:SHOWN_EXAMPLES]
+    return Learned(split, len(corpus), found, _shown(model, task, chosen))
+
+
+def _shown(model: Model, task: Task, examples: Sequence[Example]) -> tuple[Shown, ...]:
+    written = model.generate([example.source for example in examples])
+    return tuple(
+        Shown(
+            example,
+            model.infer_order(example.source, example.target),
+            task.known_orders(example),
+            best,
+        )
+        for example, (best, *_) in zip(examples, written, strict=True)
+    )
+
+
+def _by_source(examples: Sequence[Example]) -> list[Example]:
+    """Return the first example of every source, as an image has several captions."""
+    found: dict[Source, Example] = {}
+    for example in examples:
+        found.setdefault(example.source, example)
+    return list(examples) if None in found else list(found.values())
