@@ -156,7 +156,7 @@ def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(voi.cli.orders, "make_tagger", missing)
     for name in [name for name in sys.modules if name.startswith(("voi.plots.", "matplotlib"))]:
-        if name not in ("voi.plots.stepper", "voi.plots.output", "voi.plots.tables"):
+        if name not in ("voi.plots.stepper", "voi.plots.output", "voi.plots.inputs"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     output = orders(run, "--limit", 2, "--out", tmp_path)

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from voi.extras import load_extra
+from voi.plots.inputs import Bar, Curve, bars_of, curves_by_length, l2r_curves_by_length
 from voi.plots.page import generation_page
-from voi.plots.tables import Bar, Curve, bars_of, curves_by_length, l2r_curves_by_length
 
 if TYPE_CHECKING:
     from voi.plots.bars import draw_bars

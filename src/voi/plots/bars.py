@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from voi.plots.canvas import drawing, new_figure, save
 from voi.plots.frame import add_legend, labelled, plain_axes, ruler_for, set_letters
+from voi.plots.inputs import Bar
 from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.tables import Bar
 from voi.plots.theme import Theme, theme_named
 
 WIDTH, BAR_HEIGHT = 6.4, 0.3  # inches

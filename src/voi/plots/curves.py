@@ -11,8 +11,8 @@ from matplotlib.ticker import LogFormatter, MaxNLocator
 
 from voi.plots.canvas import drawing, new_figure, save
 from voi.plots.frame import add_legend, labelled, plain_axes, ruler_for
+from voi.plots.inputs import Curve, Values
 from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.tables import Curve, Values
 from voi.plots.theme import Theme, theme_named
 
 WIDTH, HEIGHT = 6.4, 4.0  # inches

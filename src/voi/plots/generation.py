@@ -10,11 +10,11 @@ from matplotlib.patches import FancyBboxPatch
 
 from voi.analysis import Trace
 from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.inputs import Boxes, Image, Opacities
 from voi.plots.lettering import Ruler, is_right_to_left, lettering_for, visible
 from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.regions import Picture, picture_of
+from voi.plots.regions import Picture, checked_picture
 from voi.plots.steps import steps_of
-from voi.plots.tables import Boxes, Image, Opacities
 from voi.plots.theme import Theme, theme_named
 
 MARGIN = 0.25  # all lengths in inches
@@ -63,7 +63,7 @@ def generation_figure(
 ) -> Figure:
     """Return the figure that `draw_generation` writes."""
     colours = theme_named(theme)
-    picture = picture_of(image, boxes, opacities, len(trace.order))
+    picture = checked_picture(image, boxes, opacities, len(trace.order))
     sheet = _sheet(trace, picture)
     figure = new_figure(sheet.width, sheet.height, colours)
     top = MARGIN

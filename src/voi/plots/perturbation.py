@@ -11,10 +11,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from voi.plots.canvas import drawing, new_figure, save
 from voi.plots.frame import labelled, plain_axes, ruler_for, set_letters
+from voi.plots.inputs import Boxes, Image
 from voi.plots.lettering import Ruler
 from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.regions import Picture, picture_of
-from voi.plots.tables import Boxes, Image
+from voi.plots.regions import Picture, checked_picture
 from voi.plots.theme import Theme, theme_named
 
 WIDTH, BAR_HEIGHT = 6.4, 0.3  # inches
@@ -76,7 +76,7 @@ def perturbation_figure(
     if len(values) > len(shown):
         xlabel += f" ({len(values) - len(shown)} parts with no larger effect are not shown)"
     figure = _bars(labels, values[shown], xlabel, ruler, colours)
-    picture = picture_of(image, boxes, _opacities(values) if boxes is not None else None, 1)
+    picture = checked_picture(image, boxes, _opacities(values) if boxes is not None else None, 1)
     if picture is not None:
         numbered = [int(i) for i in ranked[:MOST_NUMBERS] if values[i] > 0]
         _add_picture(figure, picture, numbered, ruler, colours)

@@ -1,4 +1,4 @@
-"""One example looked at closely: its perturbation, and its generation, as tables and pictures."""
+"""A close-up of one example: its perturbation and its generation, as tables and pictures."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ from voi.atomic import write_text
 from voi.data import Example, Regions
 from voi.errors import DataError
 from voi.model import Model
-from voi.plots.tables import Boxes, Image
+from voi.plots.inputs import Boxes, Image
 from voi.study.attention import attention_of, opacities
 from voi.study.collect import generated_traces, learned_traces
 from voi.study.files import csv_text
@@ -21,7 +21,7 @@ from voi.study.perturbation import Perturbation, perturb
 
 
 @dataclass(frozen=True)
-class Close:
+class Closeup:
     """How one target is written, and what each part of its source does to that."""
 
     example: Example
@@ -29,7 +29,7 @@ class Close:
     perturbation: Perturbation
 
 
-def look_closely(
+def closeup_of(
     model: Model,
     example: Example,
     *,
@@ -37,19 +37,24 @@ def look_closely(
     beam: int | None = None,
     searched: int = 0,
     compare: Literal["orders", "ranks"] = "orders",
-) -> Close:
-    """Return the perturbation of a target the model writes, or of the reference target."""
+) -> Closeup:
+    """Return the close-up of the target the model writes, or else of the reference target."""
     found = (
         generated_traces(model, [example], beam=beam)
         if is_generated
         else learned_traces(model, [example])
     )
     perturbed = perturb(model, example.source, found[0].tokens, beam=searched, compare=compare)
-    return Close(example, found[0], perturbed)
+    return Closeup(example, found[0], perturbed)
 
 
-def write_close(
-    model: Model, close: Close, folder: Path, *, image: Image | None = None, suffix: str = ".svg"
+def write_closeup(
+    model: Model,
+    closeup: Closeup,
+    folder: Path,
+    *,
+    image: Image | None = None,
+    suffix: str = ".svg",
 ) -> list[Path]:
     """Write perturbation.csv, .json and a picture, and the generation; return the files.
 
@@ -58,7 +63,7 @@ def write_close(
     """
     names = ["perturbation.csv", "perturbation.json", f"perturbation{suffix}"]
     paths = [folder / name for name in (*names, f"generation{suffix}")]
-    found = close.perturbation
+    found = closeup.perturbation
     rows = [{**asdict(removal), "compared": found.compared} for removal in found.removals]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,15 +73,15 @@ def write_close(
         raise DataError(
             f"cannot write to {folder}: {error.strerror or error}: choose another folder with --out"
         ) from error
-    boxes, weights = _boxes(close.example), None
+    boxes, weights = _boxes(closeup.example), None
     if boxes is not None:
-        weights = opacities(attention_of(model, close.example.source, close.trace))
+        weights = opacities(attention_of(model, closeup.example.source, closeup.trace))
     in_order = sorted(found.removals, key=lambda removal: removal.part)
     parts, effects = [r.name for r in in_order], [r.nld for r in in_order]
     plots.draw_perturbation(
         parts, effects, paths[2], image=image, boxes=boxes, compared=found.compared
     )
-    plots.draw_generation(close.trace, paths[3], image=image, boxes=boxes, opacities=weights)
+    plots.draw_generation(closeup.trace, paths[3], image=image, boxes=boxes, opacities=weights)
     return paths
 
 

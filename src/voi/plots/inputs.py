@@ -1,4 +1,4 @@
-"""What figures are drawn from: curves and bars of analysis results, images and their boxes."""
+"""What figures are drawn from: curves and bars of analysis results, images with their boxes."""
 
 import os
 from collections import defaultdict
