@@ -14,12 +14,13 @@ from rich.table import Table
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.cli.drawing import told_apart
 from voi.data import Example, Task
+from voi.data.example import source_text
 from voi.errors import DataError, MissingExtraError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES
 from voi.pos import Tagger, make_tagger
 from voi.study.closeup import Closeup, closeup_of, write_closeup
-from voi.study.collect import examples_of, run_series, source_text
+from voi.study.collect import examples_of, run_series
 from voi.study.figures import study_figures
 from voi.study.files import write_study
 from voi.study.pictures import picture_of, pictures_of

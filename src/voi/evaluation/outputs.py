@@ -10,6 +10,7 @@ from typing import Any
 from voi.analysis import to_record
 from voi.config import SearchConfig
 from voi.data import Example, Regions, Source, grouped
+from voi.data.example import source_text
 from voi.evaluation.conventions import Conventions
 from voi.evaluation.journal import Journal
 from voi.model import Model
@@ -32,10 +33,8 @@ class Item:
     @property
     def identity(self) -> dict[str, Any]:
         """What a stored line must hold to be the line of this item."""
-        is_text = isinstance(self.source, str)
-        parts: dict[str, Any] = {"source": self.source if is_text else None}
-        if isinstance(self.source, Regions):
-            parts["image"] = str(self.source)
+        is_image = isinstance(self.source, Regions)
+        parts: dict[str, Any] = {"image": str(self.source)} if is_image else {"source": self.source}
         parts |= {"reference": self.references[0], "references": list(self.references)}
         return parts if self.published is None else parts | {"published": list(self.published)}
 
@@ -97,4 +96,4 @@ def write_outputs(
 
 
 def _record(item: Item, hypothesis: Hypothesis) -> dict[str, Any]:
-    return {**to_record(hypothesis.to_trace()), **item.identity}
+    return {**to_record(hypothesis.to_trace(source_text(item.source))), **item.identity}

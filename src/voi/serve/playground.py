@@ -12,6 +12,7 @@ import torch
 
 from voi.analysis import Trace, slots_of, to_record
 from voi.data import Regions, Source
+from voi.data.example import source_text
 from voi.errors import DataError
 from voi.model import Model
 from voi.search import GAP
@@ -26,7 +27,6 @@ from voi.serve.requests import (
 )
 from voi.serve.sources import Sources, sources_of
 from voi.study.attention import attention_of, opacities
-from voi.study.collect import source_text
 from voi.study.frozen import frozen_batch
 
 WAIT = 120.0  # seconds that a request waits for the ones before it

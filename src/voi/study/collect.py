@@ -9,6 +9,7 @@ import torch
 from voi.analysis import Trace, slots_of
 from voi.batch import collate, make_batches
 from voi.data import Example, Regions, Source, Task
+from voi.data.example import source_text
 from voi.data.tasks import target_kind
 from voi.errors import DataError
 from voi.model import ANY_LENGTH, Model
@@ -212,8 +213,3 @@ def run_series(
         return Series(name, orders, traces, counts, are_sentences, views)
 
     return [series("learned", learned), series("generated", generated)]
-
-
-def source_text(source: Source) -> str | None:
-    """Return what a trace says of a source: its text, or the name of an image that has one."""
-    return (source.image or None) if isinstance(source, Regions) else source
