@@ -39,6 +39,7 @@ from voi.analysis.traces import (
     from_record,
     read_traces,
     slots_of,
+    steps_of,
     to_record,
     write_traces,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "reference_orders",
     "sampled_comparisons",
     "slots_of",
+    "steps_of",
     "summaries",
     "summaries_by_length",
     "to_record",

@@ -14,7 +14,6 @@ from voi.plots.inputs import Boxes, Image, Opacities
 from voi.plots.lettering import Ruler, is_right_to_left, lettering_for, visible
 from voi.plots.output import FIGURE_SUFFIXES, output_path
 from voi.plots.regions import Picture, checked_picture
-from voi.plots.steps import steps_of
 from voi.plots.theme import Theme, theme_named
 
 MARGIN = 0.25  # all lengths in inches
@@ -160,8 +159,8 @@ def _source_blocks(ruler: Ruler, trace: Trace, picture: Picture | None) -> Itera
 def _step_blocks(ruler: Ruler, trace: Trace, picture: Picture | None) -> Iterator[Block]:
     is_mirrored = is_right_to_left("".join(trace.tokens))
     shown = picture if picture is not None and picture.changes else None
-    for number, step in enumerate(steps_of(trace)):
-        words = [(visible(token), is_new) for token, is_new in step.marked]
+    for number, (tokens, new) in enumerate(trace.steps()):
+        words = [(visible(token), i == new) for i, token in enumerate(tokens)]
         lines = ruler.lines(words, TEXT_WIDTH)
         yield Block(str(number + 1), lines, is_mirrored=is_mirrored, picture=shown, step=number)
     if not trace.order:
