@@ -12,8 +12,8 @@ from voi.errors import DataError
 from voi.study import Series, file_series, in_words, read_counts, study
 from voi.study.series import aligned
 from voi.study.tables import TABLES
-from voi.study.tagging import tagging_words
 from voi.study.text_tables import overall_table, text_tables
+from voi.tokens.tagging import tagging_words
 
 COUNTS = {"a": 100, "b": 3}
 

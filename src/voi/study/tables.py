@@ -33,7 +33,7 @@ from voi.analysis import (
 )
 from voi.pos import Tagger
 from voi.study.series import Series, aligned
-from voi.study.tagging import tagging_words
+from voi.tokens.tagging import tagging_words
 
 MIN_WORD_COUNT = 5  # a rarer word has no row of its own
 
