@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from drawn import HOSTILE, SIXTY, check_layout, texts
-from voi.plots import draw_permutation
-from voi.plots.canvas import drawing
+from voi.plots.canvas import drawing, write_figure
 from voi.plots.heatmap import permutation_figure
 
 MATRIX = np.arange(16.0).reshape(4, 4)
@@ -81,5 +80,6 @@ def test_wrong_arguments_are_refused(matrix, options, message):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
 def test_any_kind_of_number_is_drawn(tmp_path, dtype):
-    draw_permutation(np.eye(3, dtype=dtype), tmp_path / "p.png", order=[0, 1, 2])
+    matrix = np.eye(3, dtype=dtype)
+    write_figure(tmp_path / "p.png", permutation_figure, matrix, order=[0, 1, 2])
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")

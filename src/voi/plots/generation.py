@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from voi.analysis import Trace
-from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.canvas import new_figure, write_figure
 from voi.plots.inputs import Boxes, Image, Opacities
 from voi.plots.lettering import Ruler, is_right_to_left, lettering_for, visible
-from voi.plots.output import FIGURE_SUFFIXES, output_path
 from voi.plots.regions import Picture, checked_picture
 from voi.plots.theme import Theme, theme_named
 
@@ -44,12 +43,9 @@ def draw_generation(
     without an image stand on an empty panel. A character that no installed font has is drawn as
     a box in .png and .pdf; an .svg keeps it as text for the viewer's fonts.
     """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        figure = generation_figure(
-            trace, theme=theme, image=image, boxes=boxes, opacities=opacities
-        )
-        save(figure, target)
+    write_figure(
+        path, generation_figure, trace, theme=theme, image=image, boxes=boxes, opacities=opacities
+    )
 
 
 def generation_figure(

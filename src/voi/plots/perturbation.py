@@ -9,11 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.canvas import new_figure, write_figure
 from voi.plots.frame import labelled, plain_axes, ruler_for, set_letters
 from voi.plots.inputs import Boxes, Image
 from voi.plots.lettering import Ruler
-from voi.plots.output import FIGURE_SUFFIXES, output_path
 from voi.plots.regions import Picture, checked_picture
 from voi.plots.theme import Theme, theme_named
 
@@ -44,12 +43,16 @@ def draw_perturbation(
     is as opaque as its effect is large, and the ten with the largest effects are numbered. The
     effects are distances between what is `compared`, orders or ranks.
     """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        figure = perturbation_figure(
-            names, effects, image=image, boxes=boxes, compared=compared, theme=theme
-        )
-        save(figure, target)
+    write_figure(
+        path,
+        perturbation_figure,
+        names,
+        effects,
+        image=image,
+        boxes=boxes,
+        compared=compared,
+        theme=theme,
+    )
 
 
 def perturbation_figure(
