@@ -114,6 +114,9 @@ def test_parts_of_a_source_are_removed(run, tmp_path):
     assert sorted(row["name"] for row in rows) == sorted(source.split())
     assert (tmp_path / "perturbation.svg").exists()
     assert (tmp_path / "generation.svg").exists()
+    law = (tmp_path / "order-law.svg").read_text()
+    assert "share of 200 sampled orders" in law
+    assert all(f">{token}</text>" in law for token in stored["tokens"])
     assert {row["compared"] for row in rows} == {stored["compared"]} == {"orders"}
     with pytest.raises(DataError, match="below 8"):
         orders(run, "--perturb", 8)

@@ -28,6 +28,13 @@ def test_values_and_order_are_the_ones_given():
     assert {"step", "final position", "logits", "1", "4"} <= set(words)
 
 
+def test_shades_run_from_the_smallest_value_to_the_largest_unless_said():
+    shades = permutation(MATRIX).axes[0].images[0]
+    assert (shades.norm.vmin, shades.norm.vmax) == (0, 15)
+    shades = permutation(MATRIX / 30, value_range=(0.0, 1.0)).axes[0].images[0]
+    assert (shades.norm.vmin, shades.norm.vmax) == (0, 1)
+
+
 def test_step_one_is_at_the_top():
     axes = permutation(MATRIX).axes[0]
     assert axes.yaxis_inverted()

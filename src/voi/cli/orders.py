@@ -112,7 +112,7 @@ def orders(
     console = Console(highlight=False)
     compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
     if perturb is not None:
-        advice = "--perturb without {}: it looks at one example and draws nothing"
+        advice = "--perturb without {}: it looks at one example alone"
         refuse(advice, limit=limit, samples=samples, counts=counts, tagger=tagger, seed=seed)
         refuse("--reference without {}: no target is written", beam=beam if reference else None)
         model, task = _open(_only_one(runs or (), traces or ()), device, images)

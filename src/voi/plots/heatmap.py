@@ -27,14 +27,16 @@ def permutation_figure(
     order: Sequence[int] | None = None,
     tokens: Sequence[str] | None = None,
     value_name: str = "",
+    value_range: tuple[float, float] | None = None,
     title: str = "",
     theme: str = "light",
 ) -> Figure:
     """Return `matrix[t, i]`, how step t goes with final position i, as shades.
 
     A dot marks `order[t]` in row t; `tokens [n]` stand below their positions while there is room
-    to write them; `value_name` says what the shades mean. Steps and positions are numbered from 1,
-    as in the other figures. Entries that are not finite are left empty.
+    to write them; `value_name` says what the shades mean, `value_range` where they begin and end,
+    if not at the smallest and the largest value. Steps and positions are numbered from 1, as in
+    the other figures. Entries that are not finite are left empty.
     """
     n = len(matrix)
     _check(matrix, order, tokens)
@@ -48,7 +50,8 @@ def permutation_figure(
     axes = plain_axes(figure, ruler, colours)
     axes.grid(visible=False)
     shown = np.ma.masked_invalid(matrix.astype(np.float64))
-    shades = axes.imshow(shown, cmap=_shades(colours), interpolation="nearest")
+    low, high = value_range or (None, None)
+    shades = axes.imshow(shown, cmap=_shades(colours), interpolation="nearest", vmin=low, vmax=high)
     _add_scale(axes, shades, ruler, colours, value_name, side)
     if order is not None:
         size = min(60.0, (0.6 * side / n * POINTS_PER_INCH) ** 2)
