@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
@@ -202,7 +202,6 @@ def _of_runs(
             model, task = _open(run, device, images)
             examples = examples_of(task, otherwise(split, "test"), otherwise(limit, 0))
             name = run.resolve().name
-            job = bar.add_task(name, total=2 * len(examples))
             found += run_series(
                 name,
                 model,
@@ -212,9 +211,13 @@ def _of_runs(
                 beam=beam,
                 seed=otherwise(seed, 0),
                 pictures=pictures_of(task, images),
-                advance=partial(bar.advance, job),
+                told=partial(_show, bar, bar.add_task(escape(name), total=None), name),
             )
     return found
+
+
+def _show(bar: Progress, job: TaskID, name: str, what: str, done: int, total: int | None) -> None:
+    bar.update(job, description=escape(f"{name}: {what}"), completed=done, total=total)
 
 
 def _of_files(paths: Sequence[Path], counts: Path | None) -> list[Series]:

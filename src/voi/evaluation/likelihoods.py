@@ -11,8 +11,8 @@ import torch
 from voi.data import Example
 from voi.errors import DataError
 from voi.evaluation.journal import Journal
-from voi.evaluation.outputs import Told
 from voi.model import Model
+from voi.progress import Told, untold
 
 _KEPT_AT_ONCE = 16
 
@@ -36,7 +36,7 @@ def write_likelihoods(
     num_samples: int,
     about: Mapping[str, Any],
     notes: Mapping[str, Any],
-    told: Told = lambda what, done, total: None,
+    told: Told = untold,
 ) -> tuple[TargetLikelihood, ...]:
     """Return the likelihoods of the first `count` examples, kept in a file while they are found.
 

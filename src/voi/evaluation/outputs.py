@@ -1,7 +1,7 @@
 """A split -> what a model writes for it, one trace per line, kept while it is written."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,9 +14,9 @@ from voi.data.example import source_text
 from voi.evaluation.conventions import Conventions
 from voi.evaluation.journal import Journal
 from voi.model import Model
+from voi.progress import Told, untold
 from voi.search import Hypothesis
 
-Told = Callable[[str, int, int], None]  # what is done, how many are done, of how many
 References = tuple[tuple[str, ...], ...]
 
 BATCH_SIZE = 32
@@ -74,7 +74,7 @@ def write_outputs(
     search: SearchConfig,
     about: Mapping[str, Any],
     notes: Mapping[str, Any],
-    told: Told = lambda what, done, total: None,
+    told: Told = untold,
     batch_size: int = BATCH_SIZE,
 ) -> None:
     """Write the best hypothesis of every item to a trace file.

@@ -15,10 +15,11 @@ from voi.evaluation.comparison import System
 from voi.evaluation.conventions import METRICS_OF, Conventions, kind_of
 from voi.evaluation.journal import read_about
 from voi.evaluation.likelihoods import PerToken, per_token, write_likelihoods
-from voi.evaluation.outputs import Outputs, Told, items_of, write_outputs
+from voi.evaluation.outputs import Outputs, items_of, write_outputs
 from voi.evaluation.scores import check_metrics, default_metrics, score_outputs
 from voi.evaluation.stored import read_outputs
 from voi.model import Model
+from voi.progress import Told, untold
 
 HYPOTHESES = "hypotheses.jsonl"
 
@@ -71,7 +72,7 @@ def evaluate(
     name: str,
     folder: Path,
     settings: Settings = Settings(),
-    told: Told = lambda what, done, total: None,
+    told: Told = untold,
 ) -> System:
     """Decode a split, score what was written, and measure how likely the targets are.
 
