@@ -1,4 +1,4 @@
-"""How likely a model finds the targets of a split: log p(y | x), not a bound alone."""
+"""How likely a model finds the targets of a split: log p(y | x), exactly where it can be."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ def likelihood_of(model: Model, example: Example, num_samples: int, seed: int) -
 
 
 def _pair(example: Example) -> dict[str, Any]:
-    """Return what a stored line must hold to be the line of this example."""
+    """Return the values by which a stored line is recognised as this example's."""
     source = example.source if isinstance(example.source, str) else None
     return {"source": source, "target": example.target}
 

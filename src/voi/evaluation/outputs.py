@@ -32,7 +32,7 @@ class Item:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a stored line must hold to be the line of this item."""
+        """The values by which a stored line is recognised as this item's."""
         is_image = isinstance(self.source, Regions)
         parts: dict[str, Any] = {"image": str(self.source)} if is_image else {"source": self.source}
         parts |= {"reference": self.references[0], "references": list(self.references)}
@@ -52,7 +52,7 @@ class Outputs:
 
 
 def items_of(examples: Sequence[Example], conventions: Conventions, limit: int = 0) -> list[Item]:
-    """Return what is to be written: an image once, a text as often as it is asked for."""
+    """Return what is to be decoded: an image once, a text as often as it stands in the split."""
     numbers = range(len(examples))
     if limit and not isinstance(examples[0].source, Regions):  # captions of an image lie apart
         numbers = numbers[:limit]

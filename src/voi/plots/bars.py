@@ -1,4 +1,4 @@
-"""Named bars with their intervals, sorted by length."""
+"""Named bars with their intervals, sorted by value."""
 
 from collections.abc import Mapping
 

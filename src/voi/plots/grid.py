@@ -1,4 +1,4 @@
-"""Shares by row and column, each cell with its number: who does how well where."""
+"""A grid of shares, such as the accuracy of each method on each task, a number in every cell."""
 
 from collections.abc import Mapping
 

@@ -87,7 +87,7 @@ def perturbation_figure(
 
 
 def _opacities(values: Float[np.ndarray, " m"]) -> Float[np.ndarray, "1 m"]:
-    """Return effects as shares of the largest; one that has none is still to be seen."""
+    """Return effects as shares of the largest, but never so faint that a box is not seen."""
     largest = values.max()
     return np.clip(values / (largest if largest > 0 else 1.0), 0.12, 1.0)[None]
 

@@ -28,7 +28,7 @@ KnownOrders = Callable[[Example], Sequence[Order]]
 
 
 def no_orders(example: Example) -> tuple[Order, ...]:
-    """Return the known best orders where none are known."""
+    """Return no orders: the `known_orders` of a task that knows none."""
     return ()
 
 
@@ -99,7 +99,7 @@ def learned_traces(
 
 @dataclass(frozen=True)
 class _Inferred:
-    """What the two networks say of one target."""
+    """The orders that the generator gives one target, and the decoder's scores for the likeliest."""
 
     order: Order
     samples: tuple[Order, ...]

@@ -1,4 +1,4 @@
-"""A source and the tokens of a target, as they are, in ids: nothing is tokenised again."""
+"""A batch of one source and given target tokens, which are not tokenised again."""
 
 from collections.abc import Sequence
 

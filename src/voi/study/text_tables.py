@@ -1,4 +1,4 @@
-"""Tables as they are read: a few columns of text, the same in the terminal and on the page."""
+"""The tables of a study as texts to read, the same in the terminal and on the page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
