@@ -99,7 +99,7 @@ def learned_traces(
 
 @dataclass(frozen=True)
 class _Inferred:
-    """The orders that the generator gives one target, and the decoder's scores for the likeliest."""
+    """The orders the generator gives one target, and the decoder's scores for the likeliest."""
 
     order: Order
     samples: tuple[Order, ...]
