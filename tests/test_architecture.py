@@ -24,6 +24,7 @@ LAYERS = {
     "atomic": 0,
     "permutation": 0,
     "linear": 0,
+    "progress": 0,
     "extras": 1,
     "devices": 1,
     "world": 1,

@@ -12,8 +12,9 @@ from voi.data import Example, Regions, Task
 from voi.data.tasks import split_names
 from voi.errors import DataError
 from voi.evaluation.identity import notes, weights_digest
-from voi.evaluation.outputs import Item, Told, write_outputs
+from voi.evaluation.outputs import Item, write_outputs
 from voi.model import Model
+from voi.progress import Told, untold
 
 OUTPUTS = "outputs.jsonl"  # the model's traces, kept so that a stopped run goes on
 
@@ -33,7 +34,7 @@ def distill(
     split: str,
     folder: Path,
     search: SearchConfig,
-    told: Told = lambda what, done, total: None,
+    told: Told = untold,
 ) -> Distilled:
     """Write a folder of splits: the model's outputs for one split, the others as they are.
 

@@ -240,19 +240,7 @@ class Model:
                 f"{'voi.Regions' if self.reads_images else 'str'} as source, got "
                 f"{kinds.pop().__name__}; `voi show` takes an image or a text"
             )
-        targets = Ragged.of([()] * len(sources))
-        if kinds == {str}:
-            ids = Ragged.of(self.codec.encode_source(str(source)) for source in sources)
-            corpus = Corpus(targets, sources=ids)
-        elif kinds == {Regions}:
-            images = [source for source in sources if isinstance(source, Regions)]
-            corpus = Corpus(
-                targets,
-                features=Ragged.joined([image.features for image in images]),
-                boxes=Ragged.joined([image.boxes for image in images]),
-            )
-        else:
-            corpus = Corpus(targets)
+        corpus = Corpus.of_sources(sources, self.codec, Ragged.of([()] * len(sources)))
         return collate(corpus, np.arange(len(sources))).to(self.device)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import SIXTY, partial_sentences, trace_of
 from voi.analysis.slots import slots_of
 from voi.analysis.traces import Trace, from_record, read_traces, to_record, write_traces
 from voi.errors import DataError
@@ -31,6 +32,14 @@ SHORT = {"target": "hi", "tokens": ["hi"], "order": [0], "slots": [0], "kind": "
 def write_lines(path, *records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
+
+
+def test_steps_are_the_positions_written_so_far():
+    trace = trace_of(SIXTY)
+    steps = list(trace.steps())
+    assert [" ".join(tokens) for tokens, _ in steps] == partial_sentences(trace)
+    for (tokens, new), position in zip(steps, trace.order, strict=True):
+        assert tokens[new] == trace.tokens[position]
 
 
 def test_a_record_becomes_a_trace(tmp_path):

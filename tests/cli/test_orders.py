@@ -114,6 +114,9 @@ def test_parts_of_a_source_are_removed(run, tmp_path):
     assert sorted(row["name"] for row in rows) == sorted(source.split())
     assert (tmp_path / "perturbation.svg").exists()
     assert (tmp_path / "generation.svg").exists()
+    law = (tmp_path / "order-law.svg").read_text()
+    assert "share of 200 sampled orders" in law
+    assert all(f">{token}</text>" in law for token in stored["tokens"])
     assert {row["compared"] for row in rows} == {stored["compared"]} == {"orders"}
     with pytest.raises(ConfigError, match="below 8"):
         orders(run, "--perturb", 8)
@@ -156,7 +159,7 @@ def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(voi.cli.orders, "make_tagger", missing)
     for name in [name for name in sys.modules if name.startswith(("voi.plots.", "matplotlib"))]:
-        if name not in ("voi.plots.stepper", "voi.plots.output", "voi.plots.tables"):
+        if name not in ("voi.plots.stepper", "voi.plots.output", "voi.plots.inputs"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     output = orders(run, "--limit", 2, "--out", tmp_path)

@@ -96,10 +96,10 @@ def test_other_data_or_another_search_is_refused(chain, tmp_path):
         _written(chain, path, search=SearchConfig(2, 0.0, 4))
 
 
-def _image(seed, num_regions):
+def _image(seed, num_regions, name=""):
     rng = np.random.default_rng(seed)
     shapes = (num_regions, 3), (num_regions, 4)
-    return Regions(*(rng.random(shape, np.float32) for shape in shapes))
+    return Regions(*(rng.random(shape, np.float32) for shape in shapes), name)
 
 
 def test_an_image_is_written_once(make_model_of, tmp_path):
@@ -121,3 +121,19 @@ def test_an_image_is_written_once(make_model_of, tmp_path):
     assert list(outputs.hypotheses) == alone
     limited = items_of(examples, Conventions(model.codec, "captions"), limit=1)
     assert [list(item.references) for item in limited] == expected[:1]
+
+
+def test_a_trace_names_its_image_and_older_ones_without_a_name_still_count(make_model_of, tmp_path):
+    named = [Example(_image(i, 2, f"{i}.png"), "a cat") for i in range(2)]
+    nameless = Example(_image(2, 2), "a dog")
+    examples, path = [*named, nameless], tmp_path / "h.jsonl"
+    model = make_model_of(examples, region_size=3)
+    items = items_of(examples, Conventions(model.codec, "captions"))
+    traces = _written(model, path, items)
+    assert [trace.source for trace in traces] == ["0.png", "1.png", None]
+    assert [trace.extra["image"] for trace in traces] == ["0.png", "1.png", "image with 2 regions"]
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(lines[0].replace('"source": "0.png"', '"source": null'))  # as once stored
+    assert [trace.source for trace in _written(model, path, items)] == [None, "1.png", None]
+    with pytest.raises(DataError, match=r"h.jsonl:1 has image '0.png'"):
+        _written(model, path, items[::-1])

@@ -5,9 +5,9 @@ import pytest
 
 from drawn import check_layout, texts
 from voi.analysis import GroupIndex
-from voi.plots import bars_of, draw_bars
+from voi.plots import bars_of
 from voi.plots.bars import bars_figure
-from voi.plots.canvas import drawing
+from voi.plots.canvas import drawing, write_figure
 
 
 def bars(values, **options):
@@ -55,7 +55,7 @@ def test_wrong_bars_are_refused(values, options, message):
 
 def test_files_are_written(tmp_path):
     groups = [GroupIndex("NOUN", count=9, num=4, mean=0.2, low=0.1, high=0.3, l2r=0.5)]
-    draw_bars(bars_of(groups), tmp_path / "bars.svg", xlabel="index")
+    write_figure(tmp_path / "bars.svg", bars_figure, bars_of(groups), xlabel="index")
     assert ">NOUN</text>" in (tmp_path / "bars.svg").read_text()
 
 

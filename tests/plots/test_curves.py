@@ -7,8 +7,8 @@ from matplotlib.colors import to_hex
 
 from drawn import check_layout, texts
 from voi.analysis import Summary
-from voi.plots import curves_by_length, draw_curves, l2r_curves_by_length
-from voi.plots.canvas import DOTS_PER_INCH, drawing
+from voi.plots import curves_by_length, l2r_curves_by_length
+from voi.plots.canvas import DOTS_PER_INCH, drawing, write_figure
 from voi.plots.curves import curves_figure
 from voi.plots.theme import THEMES
 
@@ -124,7 +124,7 @@ def test_summaries_become_curves_sorted_by_length():
     ("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
 )
 def test_files_are_written(tmp_path, suffix, start):
-    draw_curves({"a": curve(0.1)}, tmp_path / f"curves.{suffix}", **NAMES)
+    write_figure(tmp_path / f"curves.{suffix}", curves_figure, {"a": curve(0.1)}, **NAMES)
     assert (tmp_path / f"curves.{suffix}").read_bytes().startswith(start)
 
 
@@ -135,10 +135,11 @@ def test_themes_colour_the_axes():
 
 
 def test_a_figure_is_the_same_file_every_time_whatever_the_settings(tmp_path):
-    draw_curves({"a": curve(0.1), "b": curve(0.2)}, tmp_path / "a.svg", **NAMES)
+    both = {"a": curve(0.1), "b": curve(0.2)}
+    write_figure(tmp_path / "a.svg", curves_figure, both, **NAMES)
     settings = {"font.family": "serif", "xtick.direction": "in", "svg.fonttype": "path"}
     with matplotlib.rc_context(settings):
-        draw_curves({"a": curve(0.1), "b": curve(0.2)}, tmp_path / "b.svg", **NAMES)
+        write_figure(tmp_path / "b.svg", curves_figure, both, **NAMES)
         assert {key: matplotlib.rcParams[key] for key in settings} == settings | {
             "font.family": ["serif"]
         }

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from drawn import check_layout, texts
-from voi.plots import draw_grid
-from voi.plots.canvas import drawing
+from voi.plots.canvas import drawing, write_figure
 from voi.plots.grid import grid_figure
 
 VALUES = {"chain-6": {"voi-gumbel-matching": 1.0, "l2r": 0.57}, "sorting": {"l2r": 0.994}}
@@ -42,5 +41,5 @@ def test_values_must_be_shares():
 
 
 def test_a_file_is_written(tmp_path):
-    draw_grid(VALUES, tmp_path / "grid.svg")
+    write_figure(tmp_path / "grid.svg", grid_figure, VALUES)
     assert "sorting" in (tmp_path / "grid.svg").read_text()

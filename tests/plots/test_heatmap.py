@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from drawn import HOSTILE, SIXTY, check_layout, texts
-from voi.plots import draw_permutation
-from voi.plots.canvas import drawing
+from voi.plots.canvas import drawing, write_figure
 from voi.plots.heatmap import permutation_figure
 
 MATRIX = np.arange(16.0).reshape(4, 4)
@@ -27,6 +26,13 @@ def test_values_and_order_are_the_ones_given():
     )
     words = [text.get_text() for text in texts(figure)]
     assert {"step", "final position", "logits", "1", "4"} <= set(words)
+
+
+def test_shades_run_from_the_smallest_value_to_the_largest_unless_said():
+    shades = permutation(MATRIX).axes[0].images[0]
+    assert (shades.norm.vmin, shades.norm.vmax) == (0, 15)
+    shades = permutation(MATRIX / 30, value_range=(0.0, 1.0)).axes[0].images[0]
+    assert (shades.norm.vmin, shades.norm.vmax) == (0, 1)
 
 
 def test_step_one_is_at_the_top():
@@ -81,5 +87,6 @@ def test_wrong_arguments_are_refused(matrix, options, message):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
 def test_any_kind_of_number_is_drawn(tmp_path, dtype):
-    draw_permutation(np.eye(3, dtype=dtype), tmp_path / "p.png", order=[0, 1, 2])
+    matrix = np.eye(3, dtype=dtype)
+    write_figure(tmp_path / "p.png", permutation_figure, matrix, order=[0, 1, 2])
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")

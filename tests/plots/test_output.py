@@ -63,8 +63,9 @@ def test_unknown_names_are_attribute_errors():
 
 def test_pyplot_is_never_loaded(tmp_path):
     code = (
-        "import sys; from voi.plots import draw_curves; "
-        "draw_curves({'a': ([1, 2], [1, 2], None, None)}, sys.argv[1], xlabel='x', ylabel='y'); "
+        "import sys; from voi.plots import curves_figure, write_figure; "
+        "curves = {'a': ([1, 2], [1, 2], None, None)}; "
+        "write_figure(sys.argv[1], curves_figure, curves, xlabel='x', ylabel='y'); "
         "print('matplotlib.pyplot' in sys.modules)"
     )
     command = [sys.executable, "-W", "error", "-c", code, str(tmp_path / "f.svg")]

@@ -1,17 +1,19 @@
 """What is collected from a model is what the model says when it is asked one by one."""
 
+import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from study_models import CAPTIONS, TEXTS
 from voi.batch import collate
-from voi.errors import DataError
+from voi.errors import DataError, MissingExtraError
 from voi.model import ANY_LENGTH
 from voi.study import examples_of, generated_traces, learned_traces, run_series
 from voi.study.collect import has_sentences, token_counts
-from voi.study.pictures import pictures_of, region_views
+from voi.study.pictures import data_uri, pictures_of, region_views
 from voi.tokens import build_corpus
 
 
@@ -33,11 +35,11 @@ class Split:
 
 
 def test_learned_orders_are_inferred_from_the_targets(model):
-    done = []
+    told = []
     traces = learned_traces(
-        model, TEXTS, known_orders=reversed_orders, samples=3, advance=done.append
+        model, TEXTS, known_orders=reversed_orders, samples=3, told=lambda *what: told.append(what)
     )
-    assert sum(done) == len(TEXTS)
+    assert told == [("learned orders", len(TEXTS), len(TEXTS))]
     for example, trace in zip(TEXTS, traces, strict=True):
         assert trace.order == model.infer_order(example.source, example.target)
         assert (trace.source, trace.target, trace.kind) == (
@@ -120,6 +122,12 @@ def test_a_target_that_stayed_empty_has_no_steps_to_show(captioner):
     ))  # fmt: skip
     (view,) = region_views(captioner, CAPTIONS[:1], [empty], lambda name: None)
     assert (len(view.boxes), view.opacities) == (4, [])
+
+
+def test_without_pillow_the_extra_that_is_made_of_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'voi\[vision\]'"):
+        data_uri(np.zeros((2, 2, 3), np.uint8))
 
 
 def test_images_are_prepared_for_the_gallery(captioner, tmp_path):

@@ -12,8 +12,8 @@ from voi.errors import DataError
 from voi.study import Series, file_series, in_words, read_counts, study
 from voi.study.series import aligned
 from voi.study.tables import TABLES
-from voi.study.tagging import tagging_words
-from voi.study.views import overall_view, views
+from voi.study.text_tables import overall_table, text_tables
+from voi.tokens.tagging import tagging_words
 
 COUNTS = {"a": 100, "b": 3}
 
@@ -91,7 +91,7 @@ def test_ranks_are_compared_where_asked_for():
     expected = to_rows(comparisons(MINE.traces, counts=COUNTS, compare="ranks"))
     rows = [row.values for row in found.rows("comparisons", orders="learned")]
     assert [row["tau"] for row in rows] == [row["tau"] for row in expected]
-    assert "Compared are ranks" in overall_view(found).note
+    assert "Compared are ranks" in overall_table(found).note
 
 
 def test_intervals_follow_the_seed():
@@ -124,12 +124,12 @@ def test_tables_of_distances_say_what_was_compared(compare):
     assert not any("compared" in row.values for row in found.tables["by_word"])
 
 
-def test_every_view_has_a_cell_for_every_column():
-    found = views(studied(MINE, OTHER, tagger=tagger))
+def test_every_table_has_a_cell_for_every_column():
+    found = text_tables(studied(MINE, OTHER, tagger=tagger))
     assert len(found) == 11
-    for view in found:
-        assert {len(row) for row in view.rows} == {len(view.header)}
-    compact = overall_view(studied(MINE), is_compact=True)
+    for table in found:
+        assert {len(row) for row in table.rows} == {len(table.header)}
+    compact = overall_table(studied(MINE), is_compact=True)
     assert [row[4].count("[") for row in compact.rows] == [0] * len(compact.rows)
 
 
@@ -137,7 +137,7 @@ def test_strange_and_empty_targets_pass_through():
     strange = Series("x", "generated", [trace_of(HOSTILE), trace_of(HEBREW), trace_of([])])
     found = studied(strange, tagger=lambda tokens: ["X"] * len(tokens))
     assert found.rows("overall", reference="l2r", metric="nld")
-    assert views(found)
+    assert text_tables(found)
     nothing = Series("x", "generated", [trace_of([])])
     assert in_words(studied(nothing))[0].sentences == (
         "Targets: 1, with 0 tokens.",

@@ -2,6 +2,7 @@ import json
 import pickle
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from shared_data import shared_data
 from voi.data.example import Example
 from voi.errors import MissingExtraError
-from voi.tokens.bpe import learn_subwords
+from voi.pos import UNIVERSAL
+from voi.tokens.bpe import MARK, learn_subwords
 from voi.tokens.codec import Codec, build_codec
 from voi.tokens.vocabulary import UNK
 from voi.tokens.words import Words
@@ -88,6 +90,20 @@ def test_real_pairs():
     for pair in pairs:
         ids = codec.encode_target(pair.target, pair.source)
         assert codec.text(codec.decode(ids, pair.source)) == " ".join(pair.target.split())
+
+
+def by_length(words):
+    return ["NOUN" if len(word) > 3 else "DET" for word in words]
+
+
+def test_pieces_have_the_tag_of_their_word():
+    pair = Example(None, "the zebra sat")
+    codec = build_codec({**BPE, "size": 12, "tags": f"{__name__}:by_length"}, [pair])
+    pieces, tags = codec.tokenizer.target_tokens(pair.target), codec.encode(pair).tags
+    expected = [by_length([word])[0] for word in ("the", "zebra", "sat")]
+    starts = np.cumsum([piece.startswith(MARK) for piece in pieces]) - 1
+    assert len(pieces) > 3
+    assert [UNIVERSAL[tag] for tag in tags] == [expected[word] for word in starts]
 
 
 def test_the_extra_is_named(monkeypatch):

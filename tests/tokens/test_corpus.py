@@ -42,6 +42,21 @@ def test_rows_are_the_encoded_examples(in_files, tmp_path):
     assert isinstance(corpus.targets.values, np.memmap) == in_files
 
 
+@pytest.mark.parametrize(
+    "sources", [["a b", "c", "a z q"], [image(0), image(1, regions=2), image(2)], [None] * 3]
+)
+def test_sources_alone_are_those_of_the_examples(sources):
+    examples = [Example(source, pair.target) for source, pair in zip(sources, PAIRS, strict=True)]
+    codec = build_codec({}, examples)
+    corpus, _ = build_corpus(examples, codec, DataConfig())
+    alone = Corpus.of_sources(sources, codec, corpus.targets)
+    for name in ("sources", "features", "boxes"):
+        expected, found = getattr(corpus, name), getattr(alone, name)
+        assert (found is None) == (expected is None)
+        if expected is not None:
+            assert [row.tolist() for row in found] == [row.tolist() for row in expected]
+
+
 def test_unknown_shares():
     _, report = build(PAIRS, train=PAIRS[:2])
     assert report.unknown_sources == 1 / 6  # q

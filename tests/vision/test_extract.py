@@ -34,17 +34,17 @@ class TestDetected:
     def test_regions_of_all_images_in_batches(self, tmp_path):
         pixels = save_images(tmp_path / "images", NAMES)
         (tmp_path / "images" / "notes.txt").write_text("no image")
-        detector, watched = FakeDetector(), []
+        detector, told = FakeDetector(), []
         done = extract(
             tmp_path / "images",
             tmp_path / "out",
             detector,
             max_regions=3,
             batch_size=2,
-            watch=lambda *counts: watched.append(counts),
+            told=lambda *what: told.append(what),
         )
         assert detector.batches == [2, 2, 1]
-        assert watched == [(0, 5), (2, 5), (4, 5), (5, 5)]
+        assert told == [("regions", done, 5) for done in (0, 2, 4, 5)]
         store = done.store
         assert store.names == tuple(sorted(NAMES))
         for image, name in enumerate(store.names):

@@ -39,6 +39,7 @@ from voi.analysis.traces import (
     Trace,
     from_record,
     read_traces,
+    steps_of,
     to_record,
     write_traces,
 )
@@ -86,6 +87,7 @@ __all__ = [
     "reference_orders",
     "sampled_comparisons",
     "slots_of",
+    "steps_of",
     "summaries",
     "summaries_by_length",
     "to_record",

@@ -1,4 +1,4 @@
-"""How far the orders of two models are apart, on the targets that both have written alike."""
+"""How far the orders of two models are apart, on targets with the same tokens in both."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""How sure a mean is: percentile bootstrap."""
+"""Intervals of means, by the percentile bootstrap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -111,7 +111,7 @@ def _mean_row(example: int, rows: Sequence[Comparison]) -> Comparison:
 def reference_orders(
     traces: Sequence[Trace], counts: Mapping[str, int] | None = None
 ) -> dict[str, ValidOrders]:
-    """Return for each reference and each example the orders that count as right, maybe none."""
+    """Return for each reference the orders of each example that count as right; some have none."""
     tokens = [trace.tokens for trace in traces]
     references: dict[str, ValidOrders] = {
         "l2r": [[l2r_order(words)] for words in tokens],
@@ -192,7 +192,7 @@ def _closest(
     lengths: Int[np.ndarray, " pairs"],
     starts: Int[np.ndarray, " examples"],
 ) -> dict[str, Float[np.ndarray, " examples"]]:
-    """Return each metric's best value over the pairs of an example, which begin at `starts`."""
+    """Return each metric's best value of every example, whose pairs begin at `starts`."""
     nld = np.asarray(normalized_levenshtein(written, right, lengths))
     tau = np.asarray(kendall_tau(written, right, lengths))
     all_orc = np.asarray(order_rank_correlation(written, right, lengths))

@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -53,6 +53,22 @@ class Trace:
         taken = sorted(self.extra.keys() & _KEYS.keys())
         if taken:
             raise ValueError(f"extra must not hold keys of a trace, got {taken}: set the fields")
+
+    def steps(self) -> Iterator[tuple[tuple[str, ...], int]]:
+        """Yield the partial sentence after every step and the index of its new token."""
+        return steps_of(self.tokens, self.order)
+
+
+def steps_of(tokens: Sequence[str], order: Sequence[int]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the partial sentence after every step and the index of its new token.
+
+    >>> list(steps_of(["a", "b", "c"], (2, 0, 1)))
+    [(('c',), 0), (('a', 'c'), 0), (('a', 'b', 'c'), 1)]
+    """
+    written: list[str] = []
+    for position, slot in zip(order, slots_of(order), strict=True):
+        written.insert(slot, tokens[position])
+        yield tuple(written), slot
 
 
 def read_traces(path: str | os.PathLike[str]) -> list[Trace]:

@@ -205,6 +205,8 @@ def draw(results: Sequence[Result], folder: Path) -> dict[str, str]:
     for name, said in _CURVES.items():
         curves = {method: seed_curve(cells, name) for method, cells in by_method(results).items()}
         file = f"django-{name}.svg"
-        plots.draw_curves(curves, folder / file, xlabel="decoder updates", ylabel=said)
+        plots.write_figure(
+            folder / file, plots.curves_figure, curves, xlabel="decoder updates", ylabel=said
+        )
         drawn[file] = f"Validation while decoders learn: {said}"
     return drawn

@@ -116,5 +116,5 @@ def draw(results: Sequence[Result], folder: Path) -> dict[str, str]:
         for task in _tasks(results)
     }
     title = "Share of test targets that are written right, mean over seeds"
-    plots.draw_grid(accuracies, folder / "orders.svg", title=title)
+    plots.write_figure(folder / "orders.svg", plots.grid_figure, accuracies, title=title)
     return {"orders.svg": title}

@@ -131,8 +131,13 @@ def draw(results: Sequence[Result], folder: Path) -> dict[str, str]:
     drawn = {}
     for name, curves in _plotted(by_cell(results)).items():
         file = f"recovery-{name}.svg"
-        ylabel = "NLD of sampled orders to the order taught"
-        plots.draw_curves(curves, folder / file, xlabel="steps of the generator", ylabel=ylabel)
+        plots.write_figure(
+            folder / file,
+            plots.curves_figure,
+            curves,
+            xlabel="steps of the generator",
+            ylabel="NLD of sampled orders to the order taught",
+        )
         drawn[file] = f"Distance while the generators learn: {name}"
     return drawn
 

@@ -121,9 +121,10 @@ def write(runtime: Runtime, size: RuntimeSize, folder: Path) -> None:
             )
             for kind, seconds in curves.items()
         }
-        plots.draw_curves(
-            series,
+        plots.write_figure(
             folder / f"runtime-{name}.svg",
+            plots.curves_figure,
+            series,
             xlabel="target length n",
             ylabel={"training": "ms per training step", "search": "ms per order"}[name],
             log_x=True,

@@ -33,7 +33,7 @@ def command(
     with Progress(console=console) as bar:
         line = bar.add_task(split, total=None)
 
-        def told(what: str, done: int, total: int) -> None:
+        def told(what: str, done: int, total: int | None) -> None:
             bar.update(line, description=what, completed=done, total=total)
 
         found = distill(model, model.task(), split, out, search, told)

@@ -8,25 +8,26 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.cli.drawing import told_apart
 from voi.data import Example, Task
+from voi.data.example import source_text
 from voi.errors import ConfigError, MissingExtraError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES
 from voi.pos import Tagger, make_tagger
-from voi.study.collect import examples_of, run_series, source_text
-from voi.study.example import Close, look_closely, write_close
+from voi.study.closeup import Closeup, closeup_of, write_closeup
+from voi.study.collect import examples_of, run_series
 from voi.study.figures import study_figures
 from voi.study.files import write_study
 from voi.study.pictures import picture_of, pictures_of
 from voi.study.series import Series, file_series, read_counts
 from voi.study.summary import in_words
 from voi.study.tables import Study, study
-from voi.study.views import View, overall_view
+from voi.study.text_tables import TextTable, overall_table
 
 _SHOWN_PARTS = 20
 
@@ -111,18 +112,20 @@ def orders(
     console = Console(highlight=False)
     compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
     if perturb is not None:
-        advice = "--perturb without {}: it looks at one example and draws nothing"
+        advice = "--perturb without {}: it looks at one example alone"
         refuse(advice, limit=limit, samples=samples, counts=counts, tagger=tagger, seed=seed)
         refuse("--reference without {}: no target is written", beam=beam if reference else None)
         model, task = _open(_only_one(runs or (), traces or ()), device, images)
         example = _example(task, otherwise(split, "test"), perturb)
         image = picture_of(example, pictures_of(task, images))
         width = otherwise(searched, 0)
-        close = look_closely(
+        closeup = closeup_of(
             model, example, is_generated=not reference, beam=beam, searched=width, compare=compare
         )
-        _print_close(close, console)
-        paths = [] if out is None else write_close(model, close, out, image=image, suffix=suffix)
+        _print_closeup(closeup, console)
+        paths = (
+            [] if out is None else write_closeup(model, closeup, out, image=image, suffix=suffix)
+        )
     else:
         refuse("--perturb with {}: an example's number", reference=reference, searched=searched)
         tags, untagged = _tagger(otherwise(tagger, "hanta"))
@@ -199,7 +202,6 @@ def _of_runs(
             model, task = _open(run, device, images)
             examples = examples_of(task, otherwise(split, "test"), otherwise(limit, 0))
             name = run.resolve().name
-            job = bar.add_task(name, total=2 * len(examples))
             found += run_series(
                 name,
                 model,
@@ -209,9 +211,13 @@ def _of_runs(
                 beam=beam,
                 seed=otherwise(seed, 0),
                 pictures=pictures_of(task, images),
-                advance=partial(bar.advance, job),
+                told=partial(_show, bar, bar.add_task(escape(name), total=None), name),
             )
     return found
+
+
+def _show(bar: Progress, job: TaskID, name: str, what: str, done: int, total: int | None) -> None:
+    bar.update(job, description=escape(f"{name}: {what}"), completed=done, total=total)
 
 
 def _of_files(paths: Sequence[Path], counts: Path | None) -> list[Series]:
@@ -223,23 +229,24 @@ def _of_files(paths: Sequence[Path], counts: Path | None) -> list[Series]:
 
 def _print_study(found: Study, console: Console) -> None:
     """Print a small table for each series, and what it says in words."""
-    view = overall_view(found, is_compact=True)
+    means = overall_table(found, is_compact=True)
     sentences = {paragraph.heading: paragraph.sentences for paragraph in in_words(found)}
-    for name in dict.fromkeys(row[0] for row in view.rows):
+    for name in dict.fromkeys(row[0] for row in means.rows):
         console.print(f"[bold]{escape(name)}[/bold]")
-        console.print(_table(view, name))
+        console.print(_table(means, name))
         console.print(escape(" ".join(sentences.pop(name, ()))) + "\n")
     for others in sentences.values():
         console.print(escape("\n".join(others)) + "\n")
-    for note in (view.note, *(f"Left out. {reason}" for reason in found.skipped)):
+    for note in (means.note, *(f"Left out. {reason}" for reason in found.skipped)):
         console.print(escape(note), style="dim")
 
 
-def _table(view: View, series: str) -> Table:
+def _table(shown: TextTable, series: str) -> Table:
+    """Return the rows of one series, as the terminal prints them."""
     table = Table(box=None, pad_edge=False)
-    for i, name in enumerate(view.header[1:], start=1):
-        table.add_column(name, justify="left" if i < view.num_names else "right", no_wrap=True)
-    for row in view.rows:
+    for i, name in enumerate(shown.header[1:], start=1):
+        table.add_column(name, justify="left" if i < shown.num_names else "right", no_wrap=True)
+    for row in shown.rows:
         if row[0] == series:
             table.add_row(*map(escape, row[1:]))
     return table
@@ -267,9 +274,9 @@ def _example(task: Task, split: str, index: int) -> Example:
     return examples[index]
 
 
-def _print_close(close: Close, console: Console) -> None:
-    found = close.perturbation
-    source = source_text(close.example.source)
+def _print_closeup(closeup: Closeup, console: Console) -> None:
+    found = closeup.perturbation
+    source = source_text(closeup.example.source)
     if source is not None:
         console.print(f"[bold]{escape(source)}[/bold]")
     tokens = told_apart(found.tokens)

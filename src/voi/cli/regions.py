@@ -58,7 +58,7 @@ def regions(
             max_regions=max_regions,
             batch_size=batch_size,
             part=part,
-            watch=lambda done, total: bar.update(task, completed=done, total=total),
+            told=lambda _, done, total: bar.update(task, completed=done, total=total),
         )
     _print(done, errors, out)
 

@@ -118,9 +118,11 @@ class EvaluationBar:
     def __exit__(self, *error: object) -> None:
         self.bar.stop()
 
-    def told(self, what: str, done: int, total: int) -> None:
+    def told(self, what: str, done: int, total: int | None) -> None:
+        """Show how far the work has come."""
         text = f"{self.name}: {what}"
         self.bar.update(self.line, description=escape(text), completed=done, total=total)
         if not self.console.is_terminal and time.monotonic() - self._said > LINE_EVERY:
             self._said = time.monotonic()
-            self.console.print(f"{text} {done:,} of {total:,}", markup=False, highlight=False)
+            share = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+            self.console.print(f"{text} {share}", markup=False, highlight=False)

@@ -10,13 +10,11 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from voi.errors import DataError
-
-Watch = Callable[[str, int, int | None], None]  # name, bytes so far, bytes in all if known
+from voi.progress import Told, untold
 
 _BLOCK = 1 << 18  # bytes
 _ARCHIVES = (".tgz", ".tar.gz", ".zip")
@@ -42,14 +40,8 @@ class Fetched:
     was_there: bool  # nothing was transferred
 
 
-def _unwatched(name: str, done: int, total: int | None) -> None:
-    """Report nothing."""
-
-
-def fetch(
-    item: Download, folder: Path, watch: Watch = _unwatched, timeout: float = 60.0
-) -> Fetched:
-    """Return the file, transferred if it is not there yet.
+def fetch(item: Download, folder: Path, told: Told = untold, timeout: float = 60.0) -> Fetched:
+    """Return the file, transferred if it is not there yet; `told` hears its name and its bytes.
 
     What an interrupted transfer left behind (NAME.part) is continued, unless the server says that
     the file has changed since. A file with a wrong checksum is removed.
@@ -58,7 +50,7 @@ def fetch(
     path, part = folder / item.name, folder / f"{item.name}.part"
     was_there = path.is_file()
     if not was_there:
-        _receive(item, part, watch, timeout)
+        _receive(item, part, told, timeout)
     received = path if was_there else part
     found = _sha256(received)
     if item.sha256 not in (None, found):
@@ -80,7 +72,7 @@ def _tag_file(part: Path) -> Path:
     return part.with_name(part.name + ".tag")  # the server's name for this version of the file
 
 
-def _receive(item: Download, part: Path, watch: Watch, timeout: float) -> None:
+def _receive(item: Download, part: Path, told: Told, timeout: float) -> None:
     """Transfer what is missing of a file."""
     start = part.stat().st_size if part.is_file() else 0
     done, total = start, None
@@ -96,14 +88,14 @@ def _receive(item: Download, part: Path, watch: Watch, timeout: float) -> None:
                 while block := response.read(_BLOCK):
                     file.write(block)
                     done += len(block)
-                    watch(item.name, done, total)
+                    told(item.name, done, total)
                 file.flush()
                 os.fsync(file.fileno())
     except urllib.error.HTTPError as error:
         if error.code == 416 and start:
             if _size(error) != start:  # the file has changed: once more, from its start
                 part.unlink()
-                _receive(item, part, watch, timeout)
+                _receive(item, part, told, timeout)
             return
         raise DataError(
             f"{item.address} answered {error.code} {error.reason}: the address may have changed; "

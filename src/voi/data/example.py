@@ -39,6 +39,12 @@ class Regions:
 
 Source = str | Regions | None  # None: nothing is given, generation is unconditional
 
+
+def source_text(source: Source) -> str | None:
+    """Return what a trace says of a source: its text, or the name of an image that has one."""
+    return (source.image or None) if isinstance(source, Regions) else source
+
+
 TargetKind = Literal["symbols", "code", "summaries", "translation", "text"]
 
 

@@ -122,7 +122,8 @@ class ScoredLaw(OrderLaw):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         finite = finite_vector if cls.logits_shape == "vector" else finite_matrix
-        cls.arg_constraints = {"logits": finite, "lengths": constraints.nonnegative_integer}
+        shared = {"logits": finite, "lengths": constraints.nonnegative_integer}
+        cls.arg_constraints = shared  # type: ignore[method-assign, assignment]
 
     def __init__(
         self, logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None

@@ -117,7 +117,7 @@ def _compared(first: System, other: System, name: str, bootstrap: Bootstrap) -> 
 def _compare_texts(
     first: System, other: System, name: str, bootstrap: Bootstrap
 ) -> Comparison | None:
-    """Return the paired bootstrap of one score: sacrebleu's statistics where it has them."""
+    """Return the paired bootstrap of one score, by sacrebleu for the metrics that it has."""
     baseline, score = _score(first, name), _score(other, name)
     if baseline is None or score is None or first.outputs is None or other.outputs is None:
         return None

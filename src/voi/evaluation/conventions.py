@@ -36,14 +36,14 @@ def kind_of(task: str, tokens: TokensConfig, source: Source) -> Kind:
 
 @dataclass(frozen=True)
 class Conventions:
-    """How references are made comparable to what a codec can write."""
+    """How references are rewritten so that they can be compared with what a codec writes."""
 
     codec: Codec
     kind: Kind
 
     @property
     def text(self) -> str:
-        """What was done to the texts, for signatures."""
+        """What was done to the texts, as signatures say it."""
         tokens = self.codec.config
         parts = ["pieces joined"] if tokens.kind == "bpe" else []
         if tokens.pretokenizer == "moses":

@@ -1,4 +1,4 @@
-"""What a score belongs to: which weights, and which program."""
+"""What a score was made with: which weights, and which version of the program."""
 
 import hashlib
 import subprocess

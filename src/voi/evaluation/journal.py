@@ -18,7 +18,8 @@ class Journal:
         NAME.jsonl        one result per line, on disk as soon as `append` returns
         NAME.about.json   the evaluation they belong to
 
-    Going on needs the same `about`. Notes are stored with it by who comes first, and not compared.
+    An evaluation that goes on with the file must have the same `about`. Notes are stored when the
+    file is made, and not compared.
     A last line that was cut off is removed; it is computed again.
     """
 
@@ -52,7 +53,7 @@ class Journal:
         self.records += added
 
     def check(self, index: int, identity: Mapping[str, Any]) -> None:
-        """Raise an error if a stored line belongs to something else than what is in its place."""
+        """Raise an error if a stored line is not that of the example which now has its number."""
         record = self.records[index]
         for key, value in identity.items():
             if record.get(key) != value:
@@ -94,7 +95,7 @@ class Journal:
 
 
 def about_path(path: Path) -> Path:
-    """Return where it is said what the lines of a file are."""
+    """Return the path of the file that says which evaluation the lines of a file belong to."""
     return path.with_suffix(".about.json")
 
 

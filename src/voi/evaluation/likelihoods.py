@@ -1,4 +1,4 @@
-"""How likely a model finds the targets of a split: log p(y | x), not a bound alone."""
+"""How likely a model finds the targets of a split: log p(y | x), exactly where it can be."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ import torch
 from voi.data import Example
 from voi.errors import DataError
 from voi.evaluation.journal import Journal
-from voi.evaluation.outputs import Told
 from voi.model import Model
+from voi.progress import Told, untold
 
 _KEPT_AT_ONCE = 16
 
@@ -36,7 +36,7 @@ def write_likelihoods(
     num_samples: int,
     about: Mapping[str, Any],
     notes: Mapping[str, Any],
-    told: Told = lambda what, done, total: None,
+    told: Told = untold,
 ) -> tuple[TargetLikelihood, ...]:
     """Return the likelihoods of the first `count` examples, kept in a file while they are found.
 
@@ -72,7 +72,7 @@ def likelihood_of(model: Model, example: Example, num_samples: int, seed: int) -
 
 
 def _pair(example: Example) -> dict[str, Any]:
-    """Return what a stored line must hold to be the line of this example."""
+    """Return the values by which a stored line is recognised as this example's."""
     source = example.source if isinstance(example.source, str) else None
     return {"source": source, "target": example.target}
 

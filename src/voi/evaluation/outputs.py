@@ -1,7 +1,7 @@
 """A split -> what a model writes for it, one trace per line, kept while it is written."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -10,12 +10,13 @@ from typing import Any
 from voi.analysis import to_record
 from voi.config import SearchConfig
 from voi.data import Example, Regions, Source, grouped
+from voi.data.example import source_text
 from voi.evaluation.conventions import Conventions
 from voi.evaluation.journal import Journal
 from voi.model import Model
+from voi.progress import Told, untold
 from voi.search import Hypothesis
 
-Told = Callable[[str, int, int], None]  # what is done, how many are done, of how many
 References = tuple[tuple[str, ...], ...]
 
 BATCH_SIZE = 32
@@ -31,11 +32,9 @@ class Item:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a stored line must hold to be the line of this item."""
-        is_text = isinstance(self.source, str)
-        parts: dict[str, Any] = {"source": self.source if is_text else None}
-        if isinstance(self.source, Regions):
-            parts["image"] = str(self.source)
+        """The values by which a stored line is recognised as this item's."""
+        is_image = isinstance(self.source, Regions)
+        parts: dict[str, Any] = {"image": str(self.source)} if is_image else {"source": self.source}
         parts |= {"reference": self.references[0], "references": list(self.references)}
         return parts if self.published is None else parts | {"published": list(self.published)}
 
@@ -53,7 +52,7 @@ class Outputs:
 
 
 def items_of(examples: Sequence[Example], conventions: Conventions, limit: int = 0) -> list[Item]:
-    """Return what is to be written: an image once, a text as often as it is asked for."""
+    """Return what is to be decoded: an image once, a text as often as it stands in the split."""
     numbers = range(len(examples))
     if limit and not isinstance(examples[0].source, Regions):  # captions of an image lie apart
         numbers = numbers[:limit]
@@ -75,7 +74,7 @@ def write_outputs(
     search: SearchConfig,
     about: Mapping[str, Any],
     notes: Mapping[str, Any],
-    told: Told = lambda what, done, total: None,
+    told: Told = untold,
     batch_size: int = BATCH_SIZE,
 ) -> None:
     """Write the best hypothesis of every item to a trace file.
@@ -97,4 +96,4 @@ def write_outputs(
 
 
 def _record(item: Item, hypothesis: Hypothesis) -> dict[str, Any]:
-    return {**to_record(hypothesis.to_trace()), **item.identity}
+    return {**to_record(hypothesis.to_trace(source_text(item.source))), **item.identity}

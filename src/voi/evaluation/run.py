@@ -15,10 +15,11 @@ from voi.evaluation.comparison import System
 from voi.evaluation.conventions import METRICS_OF, Conventions, kind_of
 from voi.evaluation.journal import read_about
 from voi.evaluation.likelihoods import PerToken, per_token, write_likelihoods
-from voi.evaluation.outputs import Outputs, Told, items_of, write_outputs
+from voi.evaluation.outputs import Outputs, items_of, write_outputs
 from voi.evaluation.scores import check_metrics, default_metrics, score_outputs
 from voi.evaluation.stored import read_outputs
 from voi.model import Model
+from voi.progress import Told, untold
 from voi.version import version
 
 HYPOTHESES = "hypotheses.jsonl"
@@ -48,14 +49,14 @@ class Settings:
         check_metrics(self.metrics or ())
 
     def decoding(self, model: Model) -> SearchConfig:
-        """Return how a model searches: as set here, else as its run was set up."""
+        """Return how a model is to search: these settings and, for the rest, those of its run."""
         own = model.experiment.search
         beam = own.beam if self.beam is None else self.beam
         penalty = own.length_penalty if self.length_penalty is None else self.length_penalty
         return replace(own, beam=beam, length_penalty=penalty)
 
     def num_likelihoods(self, num_examples: int) -> int:
-        """Return of how many examples of a split the likelihood is measured, from the first on."""
+        """Return how many examples of a split, from the first on, get a likelihood."""
         limits = self.limit, self.likelihood_limit, num_examples
         return min(limit for limit in limits if limit)
 
@@ -72,7 +73,7 @@ def evaluate(
     name: str,
     folder: Path,
     settings: Settings = Settings(),
-    told: Told = lambda what, done, total: None,
+    told: Told = untold,
 ) -> System:
     """Decode a split, score what was written, and measure how likely the targets are.
 
@@ -93,7 +94,7 @@ def evaluate(
 
 
 def with_accepted(outputs: Outputs, task: Task, examples: Sequence[Example]) -> Outputs:
-    """Return outputs that say which hypotheses the task accepts beside the references.
+    """Return outputs in which a hypothesis that the task accepts counts as a reference.
 
     A task says it by a method `is_right(example, text)`; without one nothing changes.
     """
@@ -129,7 +130,7 @@ class _Job:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """What results must have been made with to be gone on with."""
+        """What must match for stored results to be continued."""
         return {
             "task": self.model.experiment.data.task,
             "split": self.settings.split,

@@ -8,39 +8,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from voi.extras import load_extra
+from voi.plots.inputs import Bar, Curve, bars_of, curves_by_length, l2r_curves_by_length
 from voi.plots.page import generation_page
-from voi.plots.tables import Bar, Curve, bars_of, curves_by_length, l2r_curves_by_length
 
 if TYPE_CHECKING:
-    from voi.plots.bars import draw_bars
-    from voi.plots.curves import draw_curves
+    from voi.plots.bars import bars_figure
+    from voi.plots.canvas import write_figure
+    from voi.plots.curves import curves_figure
     from voi.plots.generation import draw_generation
-    from voi.plots.grid import draw_grid
-    from voi.plots.heatmap import draw_permutation
+    from voi.plots.grid import grid_figure
+    from voi.plots.heatmap import permutation_figure
     from voi.plots.perturbation import draw_perturbation
 
 __all__ = [
     "Bar",
     "Curve",
+    "bars_figure",
     "bars_of",
     "curves_by_length",
-    "draw_bars",
-    "draw_curves",
+    "curves_figure",
     "draw_generation",
-    "draw_grid",
-    "draw_permutation",
     "draw_perturbation",
     "generation_page",
+    "grid_figure",
     "l2r_curves_by_length",
+    "permutation_figure",
+    "write_figure",
 ]
 
 _MODULES = {
-    "draw_bars": "bars",
-    "draw_curves": "curves",
+    "bars_figure": "bars",
+    "curves_figure": "curves",
     "draw_generation": "generation",
-    "draw_grid": "grid",
-    "draw_permutation": "heatmap",
     "draw_perturbation": "perturbation",
+    "grid_figure": "grid",
+    "permutation_figure": "heatmap",
+    "write_figure": "canvas",
 }
 
 

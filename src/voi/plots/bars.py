@@ -1,6 +1,5 @@
-"""Named bars with their intervals, sorted by length."""
+"""Named bars with their intervals, sorted by value."""
 
-import os
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,44 +7,13 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.canvas import new_figure
 from voi.plots.frame import add_legend, labelled, plain_axes, ruler_for, set_letters
-from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.tables import Bar
+from voi.plots.inputs import Bar
 from voi.plots.theme import Theme, theme_named
 
 WIDTH, BAR_HEIGHT = 6.4, 0.3  # inches
 LABEL_WIDTH = 2.0  # of a bar's name at most
-
-
-def draw_bars(
-    bars: Mapping[str, Bar],
-    path: str | os.PathLike[str],
-    *,
-    xlabel: str,
-    title: str = "",
-    marks: Mapping[str, float] | None = None,
-    mark_name: str = "left to right",
-    is_sorted: bool = True,
-    theme: str = "light",
-) -> None:
-    """Draw named bars `(value, low, high)` from the smallest down, each with its interval.
-
-    With `is_sorted=False` they stay in the order they are given in, from the top down. `marks`
-    holds a second value for each name, drawn as a diamond: what to compare the bar with.
-    """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        figure = bars_figure(
-            bars,
-            xlabel=xlabel,
-            title=title,
-            marks=marks,
-            mark_name=mark_name,
-            is_sorted=is_sorted,
-            theme=theme,
-        )
-        save(figure, target)
 
 
 def bars_figure(
@@ -58,7 +26,11 @@ def bars_figure(
     is_sorted: bool = True,
     theme: str = "light",
 ) -> Figure:
-    """Return the figure that `draw_bars` writes."""
+    """Return named bars `(value, low, high)` from the smallest down, each with its interval.
+
+    With `is_sorted=False` they stay in the order they are given in, from the top down. `marks`
+    holds a second value for each name, drawn as a diamond: what to compare the bar with.
+    """
     if not bars:
         raise ValueError("expected at least one bar, got none")
     if marks is not None and marks.keys() != bars.keys():

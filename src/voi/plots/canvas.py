@@ -1,23 +1,26 @@
 """Drawing with matplotlib: figures without a display, independent of the user's settings."""
 
 import logging
+import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, ParamSpec
 
 import matplotlib.style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from voi.plots.output import picture_file
+from voi.plots.output import FIGURE_SUFFIXES, output_path, picture_file
 from voi.plots.theme import Theme
 
 DOTS_PER_INCH = 200
 PADDING = 0.1  # inches around axes and their labels
 MOST_DOTS = 30_000  # along either side; a raster image has fewer dots per inch above it
+
+Arguments = ParamSpec("Arguments")
 
 _SETTINGS = {
     "text.hinting": "none",  # widths grow with the size exactly, so one measurement serves all
@@ -54,6 +57,18 @@ def new_figure(
     if isinstance(engine, ConstrainedLayoutEngine):
         engine.set(w_pad=PADDING, h_pad=PADDING)
     return figure
+
+
+def write_figure(
+    path: str | os.PathLike[str],
+    figure: Callable[Arguments, Figure],
+    *arguments: Arguments.args,
+    **options: Arguments.kwargs,
+) -> None:
+    """Write the figure that a function returns for these arguments, as .png, .svg or .pdf."""
+    target = output_path(path, FIGURE_SUFFIXES)
+    with drawing():
+        save(figure(*arguments, **options), target)
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -1,6 +1,5 @@
 """Named curves with their intervals."""
 
-import os
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,50 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, MaxNLocator
 
-from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.canvas import new_figure
 from voi.plots.frame import add_legend, labelled, plain_axes, ruler_for
-from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.tables import Curve, Values
+from voi.plots.inputs import Curve, Values
 from voi.plots.theme import Theme, theme_named
 
 WIDTH, HEIGHT = 6.4, 4.0  # inches
 MARKERS = "osD^vPX"
 LINES = ("-", "--", ":", "-.")
-
-
-def draw_curves(
-    series: Mapping[str, Curve],
-    path: str | os.PathLike[str],
-    *,
-    xlabel: str,
-    ylabel: str,
-    title: str = "",
-    compared: Mapping[str, Curve] | None = None,
-    compared_name: str = "left to right",
-    log_x: bool = False,
-    log_y: bool = False,
-    theme: str = "light",
-) -> None:
-    """Draw named curves `(x, y, low, high)`, each `[points]`, with a band from low to high.
-
-    `low` and `high` may both be None. A nan in `y` is a gap. On a logarithmic axis all values must
-    be positive. `compared` has a second curve for some of the names, drawn dashed in the same
-    colour and without its band: what to compare the first with.
-    """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        figure = curves_figure(
-            series,
-            xlabel=xlabel,
-            ylabel=ylabel,
-            title=title,
-            compared=compared,
-            compared_name=compared_name,
-            log_x=log_x,
-            log_y=log_y,
-            theme=theme,
-        )
-        save(figure, target)
 
 
 def curves_figure(
@@ -67,7 +30,12 @@ def curves_figure(
     log_y: bool = False,
     theme: str = "light",
 ) -> Figure:
-    """Return the figure that `draw_curves` writes."""
+    """Return named curves `(x, y, low, high)`, each `[points]`, with a band from low to high.
+
+    `low` and `high` may both be None. A nan in `y` is a gap. On a logarithmic axis all values must
+    be positive. `compared` has a second curve for some of the names, drawn dashed in the same
+    colour and without its band: what to compare the first with.
+    """
     if not series:
         raise ValueError("expected at least one curve, got none")
     if not (compared or {}).keys() <= series.keys():

@@ -45,7 +45,7 @@ def labelled(
     title: str,
     beside: float = 0.6,
 ) -> None:
-    """Name the axes and the whole; what is too wide gets several lines and a taller figure.
+    """Set both labels and the title; what is too wide gets several lines and a taller figure.
 
     `beside` is the room, in inches, that the tick labels take beside the axes.
     """

@@ -9,12 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from voi.analysis import Trace
-from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.canvas import new_figure, write_figure
+from voi.plots.inputs import Boxes, Image, Opacities
 from voi.plots.lettering import Ruler, is_right_to_left, lettering_for, visible
-from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.regions import Picture, picture_of
-from voi.plots.steps import steps_of
-from voi.plots.tables import Boxes, Image, Opacities
+from voi.plots.regions import Picture, checked_picture
 from voi.plots.theme import Theme, theme_named
 
 MARGIN = 0.25  # all lengths in inches
@@ -45,12 +43,9 @@ def draw_generation(
     without an image stand on an empty panel. A character that no installed font has is drawn as
     a box in .png and .pdf; an .svg keeps it as text for the viewer's fonts.
     """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        figure = generation_figure(
-            trace, theme=theme, image=image, boxes=boxes, opacities=opacities
-        )
-        save(figure, target)
+    write_figure(
+        path, generation_figure, trace, theme=theme, image=image, boxes=boxes, opacities=opacities
+    )
 
 
 def generation_figure(
@@ -63,7 +58,7 @@ def generation_figure(
 ) -> Figure:
     """Return the figure that `draw_generation` writes."""
     colours = theme_named(theme)
-    picture = picture_of(image, boxes, opacities, len(trace.order))
+    picture = checked_picture(image, boxes, opacities, len(trace.order))
     sheet = _sheet(trace, picture)
     figure = new_figure(sheet.width, sheet.height, colours)
     top = MARGIN
@@ -160,8 +155,8 @@ def _source_blocks(ruler: Ruler, trace: Trace, picture: Picture | None) -> Itera
 def _step_blocks(ruler: Ruler, trace: Trace, picture: Picture | None) -> Iterator[Block]:
     is_mirrored = is_right_to_left("".join(trace.tokens))
     shown = picture if picture is not None and picture.changes else None
-    for number, step in enumerate(steps_of(trace)):
-        words = [(visible(token), is_new) for token, is_new in step.marked]
+    for number, (tokens, new) in enumerate(trace.steps()):
+        words = [(visible(token), i == new) for i, token in enumerate(tokens)]
         lines = ruler.lines(words, TEXT_WIDTH)
         yield Block(str(number + 1), lines, is_mirrored=is_mirrored, picture=shown, step=number)
     if not trace.order:

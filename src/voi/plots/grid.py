@@ -1,15 +1,13 @@
-"""Shares by row and column, each cell with its number: who does how well where."""
+"""A grid of shares, such as the accuracy of each method on each task, a number in every cell."""
 
-import os
 from collections.abc import Mapping
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.canvas import new_figure
 from voi.plots.frame import labelled, plain_axes, ruler_for, set_letters
-from voi.plots.output import FIGURE_SUFFIXES, output_path
 from voi.plots.theme import theme_named
 
 CELL_WIDTH, CELL_HEIGHT = 0.62, 0.36  # inches
@@ -17,26 +15,13 @@ NAME_WIDTH = 2.2  # of a row or a column at most
 DARK = 0.55  # shades below it carry white numbers
 
 
-def draw_grid(
-    values: Mapping[str, Mapping[str, float]],
-    path: str | os.PathLike[str],
-    *,
-    title: str = "",
-    theme: str = "light",
-) -> None:
-    """Draw `values[row][column]`, shares from 0 to 1, as shaded cells with their percentages.
-
-    A cell that is not there stays empty. Rows and columns come in the order they are met.
-    """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        save(grid_figure(values, title=title, theme=theme), target)
-
-
 def grid_figure(
     values: Mapping[str, Mapping[str, float]], *, title: str = "", theme: str = "light"
 ) -> Figure:
-    """Return the figure that `draw_grid` writes."""
+    """Return `values[row][column]`, shares from 0 to 1, as shaded cells with their percentages.
+
+    A cell that is not there stays empty. Rows and columns come in the order they are met.
+    """
     rows = list(values)
     columns = list(dict.fromkeys(name for row in values.values() for name in row))
     shares = np.array([[values[row].get(name, np.nan) for name in columns] for row in rows])

@@ -1,6 +1,5 @@
 """A matrix over steps and positions, and the order chosen from it."""
 
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,10 +10,9 @@ from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.canvas import new_figure
 from voi.plots.frame import POINTS, labelled, plain_axes, ruler_for, set_letters
 from voi.plots.lettering import POINTS_PER_INCH, Ruler
-from voi.plots.output import FIGURE_SUFFIXES, output_path
 from voi.plots.theme import Theme, theme_named
 
 CELL = 0.3  # inches
@@ -23,40 +21,23 @@ TOKEN_WIDTH = 1.4  # of a token below its column at most
 SMALLEST_POINTS = 5.0
 
 
-def draw_permutation(
-    matrix: Shaped[np.ndarray, "n n"],
-    path: str | os.PathLike[str],
-    *,
-    order: Sequence[int] | None = None,
-    tokens: Sequence[str] | None = None,
-    value_name: str = "",
-    title: str = "",
-    theme: str = "light",
-) -> None:
-    """Draw `matrix[t, i]`, how step t goes with final position i, as shades.
-
-    A dot marks `order[t]` in row t; `tokens [n]` stand below their positions while there is room
-    to write them; `value_name` says what the shades mean. Steps and positions are numbered from 1,
-    as in the other figures. Entries that are not finite are left empty.
-    """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        figure = permutation_figure(
-            matrix, order=order, tokens=tokens, value_name=value_name, title=title, theme=theme
-        )
-        save(figure, target)
-
-
 def permutation_figure(
     matrix: Shaped[np.ndarray, "n n"],
     *,
     order: Sequence[int] | None = None,
     tokens: Sequence[str] | None = None,
     value_name: str = "",
+    value_range: tuple[float, float] | None = None,
     title: str = "",
     theme: str = "light",
 ) -> Figure:
-    """Return the figure that `draw_permutation` writes."""
+    """Return `matrix[t, i]`, how step t goes with final position i, as shades.
+
+    A dot marks `order[t]` in row t; `tokens [n]` stand below their positions while there is room
+    to write them; `value_name` says what the shades mean, `value_range` where they begin and end,
+    if not at the smallest and the largest value. Steps and positions are numbered from 1, as in
+    the other figures. Entries that are not finite are left empty.
+    """
     n = len(matrix)
     _check(matrix, order, tokens)
     colours = theme_named(theme)
@@ -69,7 +50,8 @@ def permutation_figure(
     axes = plain_axes(figure, ruler, colours)
     axes.grid(visible=False)
     shown = np.ma.masked_invalid(matrix.astype(np.float64))
-    shades = axes.imshow(shown, cmap=_shades(colours), interpolation="nearest")
+    low, high = value_range or (None, None)
+    shades = axes.imshow(shown, cmap=_shades(colours), interpolation="nearest", vmin=low, vmax=high)
     _add_scale(axes, shades, ruler, colours, value_name, side)
     if order is not None:
         size = min(60.0, (0.6 * side / n * POINTS_PER_INCH) ** 2)

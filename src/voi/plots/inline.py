@@ -16,8 +16,8 @@ def svg_element(figure: Figure, prefix: str) -> str:
     """Return a figure of the light theme as one <svg> element; call within `drawing`.
 
     On a dark page its colours become those of the dark theme. Texts are escaped by matplotlib.
-    Names inside the element get a prefix, because a page with several figures has one set of
-    names; what is said of its making is left out.
+    Names inside the element get a prefix, because the figures of a page share one set of names;
+    the metadata of matplotlib is left out.
     """
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})

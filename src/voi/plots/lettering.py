@@ -47,7 +47,7 @@ def is_right_to_left(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Lettering:
-    """The fonts of a text, first come first served, and the characters that none of them has."""
+    """The fonts of a text, tried in this order, and the characters that none of them has."""
 
     families: tuple[str, ...]
     missing: frozenset[str]

@@ -9,12 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from voi.plots.canvas import drawing, new_figure, save
+from voi.plots.canvas import new_figure, write_figure
 from voi.plots.frame import labelled, plain_axes, ruler_for, set_letters
+from voi.plots.inputs import Boxes, Image
 from voi.plots.lettering import Ruler
-from voi.plots.output import FIGURE_SUFFIXES, output_path
-from voi.plots.regions import Picture, picture_of
-from voi.plots.tables import Boxes, Image
+from voi.plots.regions import Picture, checked_picture
 from voi.plots.theme import Theme, theme_named
 
 WIDTH, BAR_HEIGHT = 6.4, 0.3  # inches
@@ -44,12 +43,16 @@ def draw_perturbation(
     is as opaque as its effect is large, and the ten with the largest effects are numbered. The
     effects are distances between what is `compared`, orders or ranks.
     """
-    target = output_path(path, FIGURE_SUFFIXES)
-    with drawing():
-        figure = perturbation_figure(
-            names, effects, image=image, boxes=boxes, compared=compared, theme=theme
-        )
-        save(figure, target)
+    write_figure(
+        path,
+        perturbation_figure,
+        names,
+        effects,
+        image=image,
+        boxes=boxes,
+        compared=compared,
+        theme=theme,
+    )
 
 
 def perturbation_figure(
@@ -76,7 +79,7 @@ def perturbation_figure(
     if len(values) > len(shown):
         xlabel += f" ({len(values) - len(shown)} parts with no larger effect are not shown)"
     figure = _bars(labels, values[shown], xlabel, ruler, colours)
-    picture = picture_of(image, boxes, _opacities(values) if boxes is not None else None, 1)
+    picture = checked_picture(image, boxes, _opacities(values) if boxes is not None else None, 1)
     if picture is not None:
         numbered = [int(i) for i in ranked[:MOST_NUMBERS] if values[i] > 0]
         _add_picture(figure, picture, numbered, ruler, colours)
@@ -84,7 +87,7 @@ def perturbation_figure(
 
 
 def _opacities(values: Float[np.ndarray, " m"]) -> Float[np.ndarray, "1 m"]:
-    """Return effects as shares of the largest; one that has none is still to be seen."""
+    """Return effects as shares of the largest, but never so faint that a box is not seen."""
     largest = values.max()
     return np.clip(values / (largest if largest > 0 else 1.0), 0.12, 1.0)[None]
 

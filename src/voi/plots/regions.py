@@ -10,7 +10,7 @@ from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 
 from voi.errors import DataError
-from voi.plots.tables import Boxes, Image, Opacities
+from voi.plots.inputs import Boxes, Image, Opacities
 from voi.plots.theme import Theme
 
 
@@ -53,10 +53,10 @@ class Picture:
             axes.add_patch(box)
 
 
-def picture_of(
+def checked_picture(
     image: Image | None, boxes: Boxes | None, opacities: Opacities | None, num_steps: int
 ) -> Picture | None:
-    """Return the picture of a source, or None for a source that is text."""
+    """Return the picture of a source, its shapes and ranges checked; None where it is text."""
     if opacities is not None and boxes is None:
         raise ValueError("opacities are those of boxes: give both")
     if image is None and boxes is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from voi.analysis import Trace
+from voi.analysis import Trace, steps_of
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,7 @@ class Hypothesis:
 
     def steps(self) -> Iterator[tuple[tuple[str, ...], int]]:
         """Yield the partial sentence after every step and the index of its new token."""
-        written: list[int] = []
-        for position, slot in zip(self.order, self.slots, strict=True):
-            written.insert(slot, position)
-            yield tuple(self.tokens[i] for i in written), slot
+        return steps_of(self.tokens, self.order)
 
     def to_trace(self, source: str | None = None, reference: str | None = None) -> Trace:
         """Return the record of how this target was written (docs/orders.md, "Trace files")."""

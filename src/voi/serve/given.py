@@ -17,7 +17,7 @@ from voi.tokens import Codec
 
 @dataclass(frozen=True)
 class Given:
-    """What of a target was asked for."""
+    """The part of a target that the user gave."""
 
     positions: tuple[int, ...] = ()  # final positions of the given tokens, ascending
     gaps: tuple[int, ...] = ()  # each by the number of given tokens before it
@@ -35,7 +35,7 @@ def rules_of(request: GenerateRequest, codec: Codec, source: Source) -> Rules:
 
 
 def given_of(hypothesis: Hypothesis, rules: Rules, codec: Codec, source: Source) -> Given:
-    """Return what of a hypothesis the rules asked for."""
+    """Return the part of a hypothesis that the rules prescribed."""
     num_first = len(rules.given)
     words = [hypothesis.tokens[position] for position in hypothesis.order]
     required = [codec.decode(word, source) for word in rules.required]
@@ -50,7 +50,8 @@ def given_of(hypothesis: Hypothesis, rules: Rules, codec: Codec, source: Source)
 def paying_steps(words: Sequence[str], required: Sequence[Sequence[str]]) -> list[int]:
     """Return the steps that write required words, each of one or more tokens.
 
-    A word is paid by the first step that writes its first token; the steps after it write the rest.
+    A required word counts as written by the first step that writes its first token, and by the
+    steps after it that write its other tokens.
 
     >>> paying_steps(["x", "New", "York", "x"], [["x"], ["New", "York"]])
     [0, 1, 2]

@@ -12,6 +12,7 @@ import torch
 
 from voi.analysis import Trace, slots_of, to_record
 from voi.data import Regions, Source
+from voi.data.example import source_text
 from voi.errors import ConfigError, DataError
 from voi.model import Model
 from voi.search import GAP
@@ -26,7 +27,6 @@ from voi.serve.requests import (
 )
 from voi.serve.sources import Sources, sources_of
 from voi.study.attention import attention_of, opacities
-from voi.study.collect import source_text
 from voi.study.frozen import frozen_batch
 
 WAIT = 120.0  # seconds that a request waits for the ones before it
@@ -48,7 +48,7 @@ class Playground:
 
     @contextmanager
     def _turn(self, seed: int = 0) -> Iterator[None]:
-        """Wait for other requests; draws inside depend on the seed alone."""
+        """Wait for the other requests; what is drawn inside depends on the seed alone."""
         if not self._lock.acquire(timeout=WAIT):
             raise BusyError(f"other requests took longer than {WAIT:.0f} seconds: try again later")
         try:
@@ -60,7 +60,7 @@ class Playground:
             self._lock.release()
 
     def finish(self) -> None:
-        """Wait for the request under way; none is answered any more."""
+        """Wait for the request under way, and answer none after it."""
         self._lock.acquire()
 
     def about(self) -> Table:
@@ -84,7 +84,7 @@ class Playground:
         return self.sources.image(name)
 
     def generate(self, table: Mapping[str, Any]) -> Table:
-        """Return the hypotheses for one source, best first (drawn ones as drawn)."""
+        """Return the hypotheses for one source, best first, or as drawn where they are samples."""
         filled = {**defaults(self.model.experiment.search, self.limits), **table}
         request = read(GenerateRequest, filled, self.limits)
         source = self._source(request.source)
@@ -109,7 +109,7 @@ class Playground:
             return {"hypotheses": [self._record(source, *pair) for pair in pairs]}
 
     def order(self, table: Mapping[str, Any]) -> Table:
-        """Return orders of a target, each with the decoder's scores for it; alike ones once."""
+        """Return the different orders of a target, each with the decoder's scores and its count."""
         request = read(OrderRequest, table, self.limits)
         source = self._source(request.source)
         tokens = self._target(request.target)
@@ -148,7 +148,7 @@ class Playground:
         return tokens
 
     def _check_rules(self, request: GenerateRequest) -> None:
-        """A decoder without slots can continue a text and do nothing else to it."""
+        """Raise if the request needs insertions, and the decoder only writes left to right."""
         inserts = self.model.networks.decoder.slots is not None
         if not inserts and (request.gaps or request.keywords):
             raise ConfigError(

@@ -122,7 +122,7 @@ def read(kind: type[Request], table: Mapping[str, Any], limits: Limits) -> Reque
 
 
 def defaults(search: SearchConfig, limits: Limits) -> dict[str, Any]:
-    """Return what holds where a request for a target says nothing: the run's own settings."""
+    """Return the values of the fields that a request leaves out: the run's own settings."""
     plain = asdict(GenerateRequest())
     return {
         **plain,

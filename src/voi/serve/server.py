@@ -115,7 +115,7 @@ def _why_not(error: Exception, host: str, port: int) -> str:
 
 
 class Refusal(Exception):
-    """A request that gets no answer but a status and a line."""
+    """A request that is refused with a status and one line."""
 
     def __init__(self, status: HTTPStatus, reason: str, **headers: str):
         super().__init__(reason)
@@ -233,7 +233,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what is no request at all the way other faults are answered."""
+        """Answer something that is no HTTP request in the form of the other errors."""
         self.close_connection = True
         self.command = getattr(self, "command", None) or "GET"
         self.request_version = self.protocol_version  # without one there would be no status

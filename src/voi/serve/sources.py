@@ -16,7 +16,7 @@ MOST_IMAGES = 300
 
 @dataclass(frozen=True)
 class Sources:
-    """Sources by what a request calls them; images are those of valid and test and no others."""
+    """The sources that a request may name; of images only those of the valid and test splits."""
 
     kind: Literal["text", "image", "none"]
     examples: Sequence[Example] = ()

@@ -4,6 +4,7 @@ from voi.study.attention import attention_of, cross_attention, opacities
 from voi.study.collect import examples_of, generated_traces, learned_traces, run_series
 from voi.study.figures import StudyFigure, study_figures
 from voi.study.files import write_study
+from voi.study.law import step_shares
 from voi.study.perturbation import Perturbation, Removal, perturb
 from voi.study.report import report_page
 from voi.study.series import Series, file_series, read_counts
@@ -30,6 +31,7 @@ __all__ = [
     "read_counts",
     "report_page",
     "run_series",
+    "step_shares",
     "study",
     "study_figures",
     "write_study",

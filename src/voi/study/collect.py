@@ -9,10 +9,12 @@ import torch
 from voi.analysis import Trace, slots_of
 from voi.batch import collate, make_batches
 from voi.data import Example, Regions, Source, Task
+from voi.data.example import source_text
 from voi.data.tasks import target_kind
 from voi.errors import DataError
 from voi.model import ANY_LENGTH, Model
 from voi.plots.stepper import RegionView
+from voi.progress import Told, untold
 from voi.search import Hypothesis
 from voi.study.pictures import Pictures, region_views
 from voi.study.series import Series
@@ -23,16 +25,11 @@ EXAMPLES_AT_ONCE = 32
 
 Order = tuple[int, ...]
 KnownOrders = Callable[[Example], Sequence[Order]]
-Advance = Callable[[int], None]  # told how many examples are done
 
 
 def no_orders(example: Example) -> tuple[Order, ...]:
-    """Return the known best orders where none are known."""
+    """Return no orders: the `known_orders` of a task that knows none."""
     return ()
-
-
-def no_news(num_examples: int) -> None:
-    """Take note of progress by doing nothing."""
 
 
 def examples_of(task: Task, split: str, limit: int = 0) -> list[Example]:
@@ -80,7 +77,7 @@ def learned_traces(
     known_orders: KnownOrders = no_orders,
     samples: int = 0,
     seed: int = 0,
-    advance: Advance = no_news,
+    told: Told = untold,
 ) -> list[Trace]:
     """Return the most likely order of each target under q(z | x, y), and sampled ones.
 
@@ -96,13 +93,13 @@ def learned_traces(
             ):
                 example = examples[row]
                 found[row] = _learned_trace(model.codec, example, inferred, known_orders(example))
-            advance(len(rows))
+            told("learned orders", len(found), len(examples))
     return [found[row] for row in range(len(examples))]
 
 
 @dataclass(frozen=True)
 class _Inferred:
-    """What the two networks say of one target."""
+    """The orders the generator gives one target, and the decoder's scores for the likeliest."""
 
     order: Order
     samples: tuple[Order, ...]
@@ -154,7 +151,7 @@ def generated_traces(
     *,
     known_orders: KnownOrders = no_orders,
     beam: int | None = None,
-    advance: Advance = no_news,
+    told: Told = untold,
 ) -> list[Trace]:
     """Return the target the decoder writes for each source, in the order it writes it.
 
@@ -167,7 +164,7 @@ def generated_traces(
         written = model.generate([example.source for example in part], beam=beam)
         for example, (best, *_) in zip(part, written, strict=True):
             traces.append(_generated_trace(model.codec, example, best, known_orders))
-        advance(len(part))
+        told("generated orders", len(traces), len(examples))
     return traces
 
 
@@ -190,18 +187,16 @@ def run_series(
     beam: int | None = None,
     seed: int = 0,
     pictures: Pictures | None = None,
-    advance: Advance = no_news,
+    told: Told = untold,
 ) -> list[Series]:
     """Return what a model has learned of some examples, and how it writes targets itself.
 
     With `pictures` the first sources that are images are prepared for the gallery.
     """
     learned = learned_traces(
-        model, examples, known_orders=known_orders, samples=samples, seed=seed, advance=advance
+        model, examples, known_orders=known_orders, samples=samples, seed=seed, told=told
     )
-    generated = generated_traces(
-        model, examples, known_orders=known_orders, beam=beam, advance=advance
-    )
+    generated = generated_traces(model, examples, known_orders=known_orders, beam=beam, told=told)
     counts, task = token_counts(model.codec), model.experiment.data.task
     are_sentences = has_sentences(task, model.codec.config.pretokenizer)
 
@@ -212,8 +207,3 @@ def run_series(
         return Series(name, orders, traces, counts, are_sentences, views)
 
     return [series("learned", learned), series("generated", generated)]
-
-
-def source_text(source: Source) -> str | None:
-    """Return what a trace says of a source: its text, or the name of an image that has one."""
-    return (source.image or None) if isinstance(source, Regions) else source

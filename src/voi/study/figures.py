@@ -77,7 +77,7 @@ def _curves(study: Study, series: str) -> Iterator[StudyFigure]:
 
 
 def _enough(rows: Sequence[Summary]) -> list[Summary]:
-    """Return the rows of lengths with enough examples; all where no length has them."""
+    """Return the rows of lengths that have enough examples, or all rows if no length has."""
     kept = [row for row in rows if row.num >= LEAST_EXAMPLES]
     return kept or list(rows)
 

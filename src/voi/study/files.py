@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from voi import plots
 from voi.analysis import write_traces
 from voi.atomic import write_text
 from voi.errors import DataError
@@ -40,7 +41,9 @@ def write_study(
         write_text(folder / "statistics.json", json.dumps(to_json(study), indent=1) + "\n")
         for number, series in enumerate(study.series, start=1):
             write_traces(folder / "traces" / f"{number}-{_plain(series.name)}.jsonl", series.traces)
-        _write_figures(figures, folder / "figures", suffix)
+        for figure in figures:
+            path = folder / "figures" / f"{figure.name}{suffix}"
+            plots.write_figure(path, figure.draw, "light")
         write_text(folder / "report.html", report_page(study, figures, title=title))
     except OSError as error:
         raise DataError(
@@ -75,16 +78,6 @@ def csv_text(rows: Sequence[dict[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return file.getvalue().encode("utf-8", "backslashreplace").decode()
-
-
-def _write_figures(figures: Sequence[StudyFigure], folder: Path, suffix: str) -> None:
-    if not figures:
-        return
-    from voi.plots.canvas import drawing, save
-
-    with drawing():
-        for figure in figures:
-            save(figure.draw("light"), folder / f"{figure.name}{suffix}")
 
 
 def _plain(name: str) -> str:

@@ -79,7 +79,7 @@ def perturb(
 def _removal(
     part: int, name: str, order: tuple[int, ...], whole: tuple[int, ...], compare: str
 ) -> Removal:
-    """Return what a removal did: the order without the part against the order of the whole."""
+    """Return the removal of one part: the order without it, compared with that of the whole."""
     pair = order, whole
     if compare == "ranks":
         pair = tuple(generation_ranks(order)), tuple(generation_ranks(whole))
@@ -127,7 +127,7 @@ def _kept(num_parts: int) -> Int[Tensor, "rows {num_parts}"]:
 
 
 def _with_parts(batch: Batch, kept: Int[Tensor, "rows m"]) -> Batch:
-    """Return a batch of one example as often as there are choices of its source's parts."""
+    """Return a batch that repeats one example, each row with some parts of its source."""
     is_kept, places = kept >= 0, kept.clamp(min=0)
     made = batch.select(kept.new_zeros(len(kept)))
     sources: dict[str, Tensor] = {"source_lengths": is_kept.sum(1)}

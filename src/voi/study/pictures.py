@@ -61,7 +61,7 @@ def _view(model: Model, example: Example, trace: Trace, pictures: Pictures) -> R
 
 def data_uri(image: Pixels | Path) -> str:
     """Return a small copy of an image that can stand inside a page."""
-    library: Any = load_extra("PIL.Image", "plots", "an image on a page")
+    library: Any = load_extra("PIL.Image", "vision", "an image on a page")
     try:
         made = library.fromarray(image) if isinstance(image, np.ndarray) else library.open(image)
         made = made.convert("RGB")

@@ -6,7 +6,7 @@ from voi.plots.stepper import escaped, filled, stepper_parts, template
 from voi.study.figures import StudyFigure
 from voi.study.summary import in_words
 from voi.study.tables import Study
-from voi.study.views import View, views
+from voi.study.text_tables import TextTable, text_tables
 
 MOST_EXAMPLES = 200  # in the gallery
 
@@ -22,7 +22,7 @@ def report_page(study: Study, figures: Sequence[StudyFigure] = (), *, title: str
         template("voi.study", "report.html"),
         TITLE=escaped(title),
         WORDS="\n".join(_words(study)),
-        TABLES="\n".join(map(_table, views(study))),
+        TABLES="\n".join(map(_table, text_tables(study))),
         FIGURES="\n".join(_figures(figures)),
         SHOWN=f"The first {MOST_EXAMPLES} of {total} examples." if total > MOST_EXAMPLES else "",
         **stepper_parts(
@@ -42,25 +42,25 @@ def _words(study: Study) -> Iterator[str]:
         yield "</ul>"
 
 
-def _table(view: View) -> str:
+def _table(table: TextTable) -> str:
     """Return a table, folded away where it is long."""
-    kinds = ["name"] * view.num_names + ["number"] * (len(view.header) - view.num_names)
+    kinds = ["name"] * table.num_names + ["number"] * (len(table.header) - table.num_names)
     head = "".join(
         f'<th scope="col" class="{kind}">{escaped(cell)}</th>'
-        for kind, cell in zip(kinds, view.header, strict=True)
+        for kind, cell in zip(kinds, table.header, strict=True)
     )
     rows = (
         "".join(
             f'<td class="{kind}" dir="auto">{escaped(cell)}</td>'
             for kind, cell in zip(kinds, row, strict=True)
         )
-        for row in view.rows
+        for row in table.rows
     )
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
-    note = f'<p class="note">{escaped(view.note)}</p>' if view.note else ""
-    opened = "" if view.is_long else " open"
+    note = f'<p class="note">{escaped(table.note)}</p>' if table.note else ""
+    opened = "" if table.is_long else " open"
     return (
-        f"<details{opened}><summary>{escaped(view.title)}</summary>\n{note}"
+        f"<details{opened}><summary>{escaped(table.title)}</summary>\n{note}"
         f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>'
         f"</table></div></details>"
     )

@@ -39,7 +39,7 @@ def file_series(path: str | os.PathLike[str], counts: Mapping[str, int] | None =
 
 
 def aligned(all_series: Sequence[Series]) -> tuple[Series, ...]:
-    """Return the series with different names, checked to speak of the same examples."""
+    """Return the series, checked to be of the same examples, each with a name of its own."""
     if not all_series:
         raise DataError("expected at least one run or trace file, got none: name one")
     first = all_series[0]
@@ -59,7 +59,7 @@ def aligned(all_series: Sequence[Series]) -> tuple[Series, ...]:
 
 
 def _with_different_names(all_series: Sequence[Series]) -> tuple[Series, ...]:
-    """Return the series with a number behind the names that come again."""
+    """Return the series with a number behind each name that was there before."""
     seen: Counter[str] = Counter()
     named = []
     for series in all_series:

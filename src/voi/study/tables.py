@@ -33,7 +33,7 @@ from voi.analysis import (
 )
 from voi.pos import Tagger
 from voi.study.series import Series, aligned
-from voi.study.tagging import tagging_words
+from voi.tokens.tagging import tagging_words
 
 MIN_WORD_COUNT = 5  # a rarer word has no row of its own
 
@@ -52,7 +52,7 @@ Record = (
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: whose it is, and what it says."""
+    """One line of a table: the series it belongs to, and a record of what was measured."""
 
     run: str
     orders: str  # "learned", "sampled", "generated" or "mixed"
@@ -77,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Study:
-    """What was measured of which traces, and what could not be."""
+    """What was measured of which traces, and what could not be measured."""
 
     series: tuple[Series, ...]
     tables: Mapping[str, list[Row]]  # by name; empty ones are there too
@@ -204,7 +204,7 @@ def _between(all_series: Sequence[Series], tools: _Tools) -> Iterator[Row]:
 def _skipped(
     all_series: Sequence[Series], tables: Mapping[str, list[Row]], untagged: str
 ) -> Iterator[str]:
-    """Yield what is missing, and what would bring it."""
+    """Yield which statistics are missing, why, and what would bring them."""
     if untagged:
         yield f"Generation index by part of speech: {untagged}."
     others = "; ".join(series.name for series in all_series if not series.has_sentences)

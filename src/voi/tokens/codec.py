@@ -12,6 +12,7 @@ from voi.tables import from_table, to_table
 from voi.tokens.bpe import Subwords, learn_subwords, piece_counts
 from voi.tokens.config import TokensConfig, make_pretokenizer
 from voi.tokens.copying import ids_with_copies, tokens_with_copies, unknown_words
+from voi.tokens.tagging import tagging_words
 from voi.tokens.vocabulary import END, PAD, START, Vocabulary
 from voi.tokens.words import Tokenizer
 
@@ -35,31 +36,24 @@ class Codec:
 
     def encode(self, example: Example) -> Encoded:
         """Return both sides of an example in ids."""
-        tags = self.target_tags(example.target) if self.config.tags else None
+        tokens = self.tokenizer.target_tokens(example.target)
+        tags = self.tags(tokens) if self.config.tags else None
         if not isinstance(example.source, str):
-            return Encoded(None, self.encode_target(example.target, None), tags)
-        tokens = self.tokenizer.source_tokens(example.source)
-        copied = unknown_words(tokens, self.vocabulary)
-        target = self.tokenizer.target_tokens(example.target)
+            return Encoded(None, self.target_ids(tokens, None), tags)
+        source = self.tokenizer.source_tokens(example.source)
+        copied = unknown_words(source, self.vocabulary)
         return Encoded(
+            ids_with_copies(source, copied, self.vocabulary),
             ids_with_copies(tokens, copied, self.vocabulary),
-            ids_with_copies(target, copied, self.vocabulary),
             tags,
         )
 
-    def target_tags(self, text: str) -> list[int]:
+    def tags(self, tokens: Sequence[str]) -> list[int]:
         """Return the part of speech of every target token, by its number in UNIVERSAL.
 
         The pieces of a word have the word's.
         """
-        tokenizer = self.tokenizer
-        inner = tokenizer.inner if isinstance(tokenizer, Subwords) else tokenizer
-        words = inner.target_tokens(text)
-        tags = [UNIVERSAL.index(tag) for tag in self._tagger(words)]
-        if not isinstance(tokenizer, Subwords):
-            return tags
-        pairs = zip(words, tags, strict=True)
-        return [tag for word, tag in pairs for _ in tokenizer.pieces_of(word)]
+        return [UNIVERSAL.index(tag) for tag in tagging_words(self._tagger)(tokens)]
 
     @cached_property
     def _tagger(self) -> Tagger:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from voi.config import DataConfig
-from voi.data.example import Example, Regions, place_of
+from voi.data.example import Example, Regions, Source, place_of
 from voi.errors import DataError
 from voi.tokens.codec import Codec
 from voi.tokens.limits import advice, limits_of, problems
@@ -35,6 +35,24 @@ class Corpus:
     def __post_init__(self) -> None:
         if self.origin is None:  # nothing was skipped
             object.__setattr__(self, "origin", np.arange(len(self.targets)))
+
+    @classmethod
+    def of_sources(
+        cls, sources: Sequence[Source], codec: Codec, targets: Ragged, tags: Ragged | None = None
+    ) -> "Corpus":
+        """Return sources of one kind, texts, regions or None, beside targets in ids.
+
+        Every row of regions is an image of its own, and nothing is checked or left out.
+        """
+        texts = [source for source in sources if isinstance(source, str)]
+        images = [source for source in sources if isinstance(source, Regions)]
+        if texts:
+            return cls(targets, sources=Ragged.of(map(codec.encode_source, texts)), tags=tags)
+        if images:
+            features = Ragged.joined([image.features for image in images])
+            boxes = Ragged.joined([image.boxes for image in images])
+            return cls(targets, features=features, boxes=boxes, tags=tags)
+        return cls(targets, tags=tags)
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -1,6 +1,6 @@
 """A folder of images -> a store of regions: batched, resumable, broken files named."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from voi.errors import ConfigError, DataError
+from voi.progress import Told, untold
 from voi.tables import unknown_name
 from voi.vision.backbone import Backbone, Detector, Found, Pixels
 from voi.vision.boxes import WHOLE, Annotated, GivenBoxes
@@ -60,7 +61,7 @@ def extract(
     max_regions: int = 36,
     batch_size: int = 8,
     part: str = "1/1",
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    told: Told = untold,
 ) -> Extraction:
     """Write the regions of all images below a folder, or of a part "i/n" of them, into one file.
 
@@ -81,13 +82,13 @@ def extract(
     resumed = writer.images & set(names)
     work = _Work(images, backbone, given, max_regions)
     left = [name for name in names if name not in resumed]
-    watch(len(resumed), len(names))
+    told("regions", len(resumed), len(names))
     for start in range(0, len(left), batch_size):
         chosen = left[start : start + batch_size]
         read = work.read(chosen)
         if read:
             writer.add(list(read), work.regions(read))
-        watch(len(resumed) + start + len(chosen), len(names))
+        told("regions", len(resumed) + start + len(chosen), len(names))
     if not writer.done:
         raise DataError(f"none of {len(names)} images can be read: {_first(work.broken)}")
     return Extraction(writer.finish(work.broken), len(resumed), work.num_without_boxes)

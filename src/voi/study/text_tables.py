@@ -1,4 +1,4 @@
-"""Tables as they are read: a few columns of text, the same in the terminal and on the page."""
+"""The tables of a study as texts to read, the same in the terminal and on the page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Cells = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class View:
+class TextTable:
     """A table of texts; the first `num_names` columns are names, the others numbers."""
 
     title: str
@@ -25,10 +25,10 @@ class View:
     is_long: bool = False  # folded away at first
 
 
-def views(study: Study) -> list[View]:
+def text_tables(study: Study) -> list[TextTable]:
     """Return all tables of a study that have rows."""
     found = [
-        overall_view(study),
+        overall_table(study),
         *(_by_length(study, metric) for metric in BY_LENGTH),
         _groups(study, "by_tag", "Generation index by part of speech"),
         _groups(study, "by_band", "Generation index by frequency in the training set"),
@@ -38,10 +38,10 @@ def views(study: Study) -> list[View]:
         _first_tokens(study),
         _between(study),
     ]
-    return [view for view in found if view.rows]
+    return [table for table in found if table.rows]
 
 
-def overall_view(study: Study, *, is_compact: bool = False) -> View:
+def overall_table(study: Study, *, is_compact: bool = False) -> TextTable:
     """Return the means of all metrics against all reference orders.
 
     The compact form fits a terminal: it has the interval of the first metric only.
@@ -51,7 +51,7 @@ def overall_view(study: Study, *, is_compact: bool = False) -> View:
         values = row.values
         groups.setdefault((row.series, values["reference"]), {})[values["metric"]] = values
     shown = _mean if is_compact else _interval
-    return View(
+    return TextTable(
         "Distance to fixed orders",
         ("series", "reference", "targets", *METRICS.values(), "NLD of L2R"),
         [
@@ -78,14 +78,14 @@ def _interval(values: Mapping[str, Any]) -> str:
     return f"{values['mean']:.3f} [{values['low']:.3f}, {values['high']:.3f}]"
 
 
-def _by_length(study: Study, metric: str) -> View:
+def _by_length(study: Study, metric: str) -> TextTable:
     """Return the means of one metric, a row for each length, a column for each reference."""
     means: dict[tuple[str, int], dict[str, dict[str, Any]]] = {}
     for row in study.rows("by_length", metric=metric):
         values = row.values
         means.setdefault((row.series, values["length"]), {})[values["reference"]] = values
     references = list(dict.fromkeys(name for row in means.values() for name in row))
-    return View(
+    return TextTable(
         f"{BY_LENGTH[metric]} by length",
         ("series", "length", "targets", *references),
         [
@@ -105,9 +105,9 @@ def _means(row: Mapping[str, Mapping[str, Any]], references: Sequence[str]) -> I
 GROUP_HEADER = ("series", "group", "tokens", "targets", "index", "index in L2R")
 
 
-def _groups(study: Study, table: str, title: str) -> View:
+def _groups(study: Study, table: str, title: str) -> TextTable:
     rows = [(row.series, row.values) for row in study.tables[table]]
-    return View(title, GROUP_HEADER, [_group(*row) for row in rows], num_names=2)
+    return TextTable(title, GROUP_HEADER, [_group(*row) for row in rows], num_names=2)
 
 
 def _group(series: str, values: Mapping[str, Any]) -> Cells:
@@ -115,7 +115,7 @@ def _group(series: str, values: Mapping[str, Any]) -> Cells:
     return (series, values["group"], *numbers)
 
 
-def _words(study: Study) -> Iterator[View]:
+def _words(study: Study) -> Iterator[TextTable]:
     """Yield the words that come earliest and those that come latest."""
     for place, end in (("earliest", slice(0, MOST_ROWS)), ("latest", slice(-MOST_ROWS, None))):
         rows = [
@@ -124,10 +124,10 @@ def _words(study: Study) -> Iterator[View]:
             for row in study.rows("by_word", series=series.name)[end]
         ]
         note = f"Words that occur at least {MIN_WORD_COUNT} times."
-        yield View(f"Words written {place}", GROUP_HEADER, rows, 2, note, is_long=True)
+        yield TextTable(f"Words written {place}", GROUP_HEADER, rows, 2, note, is_long=True)
 
 
-def _contiguity(study: Study) -> View:
+def _contiguity(study: Study) -> TextTable:
     names = {"final": "in the finished text", "written": "in the text so far"}
     rows = []
     for row in study.tables["contiguity"]:
@@ -135,20 +135,20 @@ def _contiguity(study: Study) -> View:
         cells = (names[values["neighbour"]], _interval(values), f"{values['chance']:.3f}")
         rows.append((row.series, *cells))
     header = ("series", "neighbours", "share of steps", "random order")
-    return View("Contiguity: the next token beside the last one", header, rows, num_names=2)
+    return TextTable("Contiguity: the next token beside the last one", header, rows, num_names=2)
 
 
-def _agreement(study: Study) -> View:
+def _agreement(study: Study) -> TextTable:
     names = {"nld": "mean NLD of two samples", "identical": "share of identical pairs"}
     rows = [
         (row.series, names[row.values["measure"]], str(row.values["num"]), _interval(row.values))
         for row in study.tables["agreement"]
     ]
     header = ("series", "measure", "targets", "mean")
-    return View("Agreement of sampled orders", header, rows, num_names=2)
+    return TextTable("Agreement of sampled orders", header, rows, num_names=2)
 
 
-def _first_tokens(study: Study) -> View:
+def _first_tokens(study: Study) -> TextTable:
     rows = []
     for series in study.series:
         for row in study.rows("first_tokens", series=series.name)[:MOST_ROWS]:
@@ -157,15 +157,15 @@ def _first_tokens(study: Study) -> View:
                 (row.series, values["token"], str(values["count"]), f"{values['share']:.1%}")
             )
     header = ("series", "token", "count", "share")
-    return View("Tokens written first", header, rows, num_names=2, is_long=True)
+    return TextTable("Tokens written first", header, rows, num_names=2, is_long=True)
 
 
-def _between(study: Study) -> View:
+def _between(study: Study) -> TextTable:
     groups: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for row in study.tables["between"]:
         groups.setdefault((row.series, row.other), {})[row.values["metric"]] = row.values
     metrics = ("nld", "orc", "tau")
-    return View(
+    return TextTable(
         "Orders of two series on the same targets",
         ("series", "other series", "targets", *(METRICS[metric] for metric in metrics)),
         [

@@ -1,4 +1,4 @@
-"""What figures are drawn from: curves and bars of analysis results, images and their boxes."""
+"""What figures are drawn from: curves and bars of analysis results, images with their boxes."""
 
 import os
 from collections import defaultdict
@@ -37,7 +37,7 @@ def curves_by_length(summaries: Iterable[Summary], metric: str) -> dict[str, Cur
 
 
 def l2r_curves_by_length(summaries: Iterable[Summary], metric: str) -> dict[str, Curve]:
-    """Return the same for left to right: what the curves of `curves_by_length` are read against.
+    """Return the same curves for the left-to-right order, to compare with `curves_by_length`.
 
     >>> row = Summary(
     ...     reference="l2r", metric="nld", length=4, num=9, mean=0.5, low=0.4, high=0.6, l2r=0.0
