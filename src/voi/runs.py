@@ -188,7 +188,7 @@ def resume(
 
 def device_of(run: Path) -> str:
     """Return the device a run trains on."""
-    return checkpoint.load(_last(run)).experiment.training.device
+    return checkpoint.load_experiment(_last(run)).training.device
 
 
 def _last(run: Path) -> Path:
