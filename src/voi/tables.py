@@ -34,7 +34,9 @@ def require_least(config: object, where: str, **least: int) -> None:
             require(value >= lowest, f"{where}{name} must be at least {lowest}, got {value}")
 
 
-def require_between(config: object, where: str, low: int, high: int, *names: str) -> None:
+def require_between(
+    config: object, where: str, low: int | float, high: int | float, *names: str
+) -> None:
     """Raise the error of the first field that lies outside a range."""
     for name in names:
         value = getattr(config, name)

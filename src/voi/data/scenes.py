@@ -11,9 +11,8 @@ from jaxtyping import UInt8
 
 from voi.data.drawing import COLOURS, SHAPES, Shape, draw
 from voi.data.example import Example, Regions
-from voi.data.splits import check_option, check_sizes
 from voi.errors import DataError
-from voi.tables import unknown_name
+from voi.tables import require_between, require_least, unknown_name
 from voi.vision.pooled import PooledPixels
 
 RADII = {"small": (0.09, 0.11), "large": (0.16, 0.19)}
@@ -47,11 +46,9 @@ class Scenes:
     test: int = 200
 
     def __post_init__(self) -> None:
-        check_option("shapes", self.shapes, low=2, high=4)
-        check_option("captions", self.captions, low=1, high=3)
-        check_option("side", self.side, low=32)
-        check_option("seed", self.seed, low=0)
-        check_sizes(self.train, self.valid, self.test)
+        require_between(self, "data.options.", 2, 4, "shapes")
+        require_between(self, "data.options.", 1, 3, "captions")
+        require_least(self, "data.options.", side=32, seed=0, train=1, valid=1, test=1)
 
     def split(self, name: str) -> Sequence[Example]:
         """Return the pairs of a split: every image as often as it has captions."""

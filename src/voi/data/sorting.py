@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from voi.data.example import Example, TargetKind
-from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.data.splits import Splits, check_sizes, draw_splits, pick_split
 from voi.errors import ConfigError
+from voi.tables import require_least
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,7 @@ class Sorting:
     test: int = 500
 
     def __post_init__(self) -> None:
-        check_option("length", self.length, low=2)
-        check_option("seed", self.seed, low=0)
+        require_least(self, "data.options.", length=2, seed=0, train=1, valid=1, test=1)
         if self.numbers < self.length:
             raise ConfigError(
                 f"data.options.numbers must be at least {self.length}, data.options.length, got "

@@ -11,19 +11,10 @@ from voi.tables import unknown_name
 Splits = Mapping[str, Sequence[Example]]
 
 
-def check_option(name: str, value: int, low: int, high: int | None = None) -> None:
-    """Raise the error for an option of a task that is out of range."""
-    if value < low or (high is not None and value > high):
-        wanted = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ConfigError(f"data.options.{name} must be {wanted}, got {value}")
-
-
-def check_sizes(train: int, valid: int, test: int, num_sources: int | None = None) -> None:
-    """Raise the error for splits that are empty, or larger than the number of different sources."""
-    for name, size in (("train", train), ("valid", valid), ("test", test)):
-        check_option(name, size, low=1)
+def check_sizes(train: int, valid: int, test: int, num_sources: int) -> None:
+    """Raise the error for splits that together are larger than the number of different sources."""
     total = train + valid + test
-    if num_sources is not None and total > num_sources:
+    if total > num_sources:
         raise ConfigError(
             f"train + valid + test must be at most {num_sources}, the number of different sources, "
             f"got {total}: set data.options.train, valid and test lower, or enlarge the task"

@@ -11,8 +11,9 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from voi.data.example import Example, TargetKind
-from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.data.splits import Splits, check_sizes, draw_splits, pick_split
 from voi.errors import ConfigError, DataError
+from voi.tables import require_between, require_least
 
 CELLS = tuple(f"{row}{column}" for row in "abcd" for column in "1234")
 VALUES = "1234"
@@ -60,9 +61,8 @@ class Sudoku4:
     test: int = 500
 
     def __post_init__(self) -> None:
-        check_option("blanks", self.blanks, low=1, high=12)
-        check_option("openings", self.openings, low=1)
-        check_option("seed", self.seed, low=0)
+        require_between(self, "data.options.", 1, 12, "blanks")
+        require_least(self, "data.options.", openings=1, seed=0, train=1, valid=1, test=1)
         num_patterns = len(_patterns(self.blanks, self.openings)[0])
         if not num_patterns:
             raise ConfigError(
