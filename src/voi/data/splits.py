@@ -1,4 +1,4 @@
-"""Splits of generated examples: their sizes, their drawing, their names."""
+"""Splits: their names, and the sizes and drawing of generated ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,6 +9,17 @@ from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 
 Splits = Mapping[str, Sequence[Example]]
+SPLITS: Mapping[str, tuple[str, ...]] = {  # the splits of a task, and what files and hub call them
+    "train": ("train",),
+    "valid": ("valid", "dev", "validation", "val"),
+    "test": ("test",),
+}
+
+
+def check_split(name: str) -> None:
+    """Raise the error of a split that no task has; it names the nearest."""
+    if name not in SPLITS:
+        raise DataError(str(unknown_name("split", name, SPLITS)))
 
 
 def check_sizes(train: int, valid: int, test: int, num_sources: int) -> None:
@@ -47,6 +58,5 @@ def draw_splits(
 
 def pick_split(splits: Splits, name: str) -> Sequence[Example]:
     """Return the split of that name; an unknown name is an error that names the nearest."""
-    if name not in splits:
-        raise DataError(str(unknown_name("split", name, splits)))
+    check_split(name)
     return splits[name]

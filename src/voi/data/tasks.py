@@ -15,6 +15,7 @@ from voi.data.prepared import Django, Gigaword, Wmt16RoEn
 from voi.data.pylines import PyLines
 from voi.data.scenes import Scenes
 from voi.data.sorting import Sorting
+from voi.data.splits import SPLITS
 from voi.data.stargraph import StarGraph
 from voi.data.sudoku4 import Sudoku4
 from voi.errors import ConfigError
@@ -39,7 +40,7 @@ TASKS: Mapping[str, type[Task]] = {
 
 def split_names(task: Task) -> tuple[str, ...]:
     """Return the names of the splits a task has; files may lack some."""
-    return getattr(task, "split_names", ("train", "valid", "test"))
+    return getattr(task, "split_names", tuple(SPLITS))
 
 
 def order_distance(task: Task, example: Example, order: Sequence[int]) -> float | None:
