@@ -35,7 +35,7 @@ def model(seed=0, region_size=0, **order):
     config = experiment({"decoder": SIZES, "order": {**SIZES, **order}, "training": {"steps": 1}})
     codec = build_codec({}, EXAMPLES)
     torch.manual_seed(seed)
-    networks = Networks(config, torch.tensor(codec.vocabulary.counts), region_size)
+    networks = Networks.of(config, codec, region_size)
     return config, codec, roughen(networks), region_size
 
 

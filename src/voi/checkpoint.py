@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
@@ -93,8 +92,7 @@ def load(folder: Path, device: str = "cpu") -> Checkpoint:
     with _fitting(folder):
         config = experiment(_read_json(folder / _EXPERIMENT))
         codec = Codec.from_table(_read_json(folder / "codec.json"))
-        counts = torch.tensor(codec.vocabulary.counts)
-        networks = Networks(config, counts, manifest["region_size"])
+        networks = Networks.of(config, codec, manifest["region_size"])
         networks.load_state_dict(load_file(folder / _WEIGHTS))
     return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])
 

@@ -62,8 +62,7 @@ class Prepared:
     def networks(self) -> Networks:
         """Return freshly initialised networks, the same for the same seed."""
         torch.manual_seed(self.experiment.training.seed)
-        counts = torch.tensor(self.codec.vocabulary.counts)
-        return Networks(self.experiment, counts, self.region_size)
+        return Networks.of(self.experiment, self.codec, self.region_size)
 
     def phase_steps(self) -> tuple[int, ...]:
         """Return the updates of every phase."""

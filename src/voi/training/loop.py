@@ -21,7 +21,7 @@ from voi.batch import Batch, collate
 from voi.config import Experiment, Phase
 from voi.errors import ConfigError, VoiError
 from voi.layers import Block
-from voi.networks import Networks
+from voi.networks import Networks, word_counts
 from voi.objective import entropy
 from voi.orders import OrderGenerator, make_orders
 from voi.tokens import Codec, Corpus
@@ -164,7 +164,7 @@ class Trainer:
             self._renew_decoder()
         orders: nn.Module = self.networks.orders
         if phase.order not in ("", self.experiment.order.kind):
-            counts = torch.tensor(self.codec.vocabulary.counts)
+            counts = word_counts(self.codec)
             decoder, order = self.networks.decoder, self.experiment.order
             made = make_orders(phase.order, order, counts, decoder, self.region_size)
             orders = made.to(self.device)
@@ -262,8 +262,7 @@ class Trainer:
             self._save("best")
 
     def _new_networks(self) -> Networks:
-        counts = torch.tensor(self.codec.vocabulary.counts, device="cpu")
-        return Networks(self.experiment, counts, self.region_size)
+        return Networks.of(self.experiment, self.codec, self.region_size)
 
     def _check(self, updated: Updated) -> None:
         values = (updated.loss, updated.decoder_norm, updated.order_norm)
