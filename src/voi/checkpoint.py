@@ -80,7 +80,7 @@ def save(
 
 
 def take_part(networks: Networks, state: TrainingState) -> None:
-    """Give another process, which saves, the parts of tensors that this one holds."""
+    """Send the parts of tensors that this process holds to the one that saves."""
     gather_all(networks.weights())
     gather_all(state.tensors)
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def word_counts(codec: Codec) -> Int[Tensor, " v"]:
-    """Return how often each word stands in the training targets, wherever networks are made."""
+    """Return how often each word stands in the training targets; on the CPU in any context."""
     return torch.tensor(codec.vocabulary.counts, device="cpu")
 
 

@@ -77,7 +77,7 @@ class FileTask:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The fields that are paths; what is no saved data set is an id of the hub."""
+        """The fields that hold paths; `hub` does if it names a saved data set, else it is an id."""
         is_saved = bool(self.hub) and Path(self.hub).is_dir()
         return ("train", "valid", "test", "folder", *(["hub"] if is_saved else []))
 

@@ -22,7 +22,7 @@ class Sorting:
     order each number is the smallest one that is left: its slot is certain, the word takes a
     look at all that is left. In the order of the source each number is the next one to copy: the
     word is certain, the slot takes comparisons. Both orders and their reverses are known best
-    ones; the task tells whether a method settles for a rule, and costs no order anything.
+    ones: the task tells whether a method settles for a rule where none has an advantage.
 
     >>> task = Sorting(length=2, numbers=5, train=10, valid=1, test=1)
     >>> example = task.split("train")[0]

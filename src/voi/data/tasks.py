@@ -67,9 +67,9 @@ def is_right(task: Task, example: Example, text: str) -> bool:
 
 
 def target_kind(name: str) -> TargetKind:
-    """Return what the targets of the task of that name are; of one that does not say it, text.
+    """Return what the targets of the task of that name are: text, unless the task says else.
 
-    A user's own class that cannot be imported here says nothing.
+    The class of a user that cannot be imported here counts as one that says nothing.
 
     >>> target_kind("sorting"), target_kind("files")
     ('symbols', 'text')

@@ -191,7 +191,7 @@ class Trainer:
         self.decoder_optimiser.forget()
 
     def _end_phase(self) -> None:
-        """Part what was shared and stand at the start of the next phase."""
+        """Separate what was shared and go to the start of the next phase."""
         if isinstance(self.networks.orders, OrderGenerator):
             self.networks.orders.separate()
         progress = self.progress
@@ -244,7 +244,7 @@ class Trainer:
         }
 
     def _validate(self, log: MetricsLog | None) -> None:
-        """Let the main process validate, and all save what is the best so far."""
+        """Validate in the main process; all processes save what is the best so far."""
         networks = undivided(self.networks, self._new_networks, self.world)
         score = -math.inf
         if log is not None and networks is not None:
@@ -278,7 +278,7 @@ class Trainer:
         """Yield this process's batches of an update.
 
         Random numbers start anew with every batch of every update, from the seed and these two
-        numbers alone: who trains with how many processes, or goes on after a stop, draws the same.
+        numbers alone: what is drawn depends neither on the number of processes nor on stops.
         """
         splits_orders = self.config.split == "orders"
         for number in range(count):
@@ -316,7 +316,7 @@ class Trainer:
                 shutil.rmtree(old)
 
     def _write(self, folder: Path) -> None:
-        """Write a checkpoint, or give the process that does what this one holds."""
+        """Write a checkpoint in the main process; the others send it their parts of tensors."""
         if not self.world.is_main:
             checkpoint.take_part(self.networks, self._state())
             return
