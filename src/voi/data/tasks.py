@@ -11,7 +11,7 @@ from voi.data.captions import Captions
 from voi.data.chain import Chain
 from voi.data.example import Example, TargetKind, Task
 from voi.data.files import FileTask
-from voi.data.prepared import Django, Gigaword, Wmt16RoEn
+from voi.data.paper_tasks import Django, Gigaword, Wmt16RoEn
 from voi.data.pylines import PyLines
 from voi.data.scenes import Scenes
 from voi.data.sorting import Sorting
