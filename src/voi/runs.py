@@ -126,7 +126,7 @@ def start(
     prepared: Prepared,
     run: Path,
     watcher: Watcher,
-    world: World = World(),  # noqa: B008  frozen
+    world: World = World(),
 ) -> Trainer:
     """Return the trainer of a new run, its folder made by the main process."""
     trainer = _trainer(prepared, prepared.networks(), run, watcher, world)
@@ -168,7 +168,7 @@ def _unwritable(run: Path, reason: str) -> CheckpointError:
 def resume(
     run: Path,
     watcher: Watcher,
-    world: World = World(),  # noqa: B008  frozen
+    world: World = World(),
 ) -> Trainer:
     """Return the trainer of a run, standing where its last checkpoint stands."""
     folder = _last(run)

@@ -84,7 +84,7 @@ class Trainer:
         distance: Callable[[Scored], float | None],
         watcher: Watcher,
         region_size: int = 0,
-        world: World = World(),  # noqa: B008  frozen
+        world: World = World(),
     ):
         self.experiment, self.config = experiment, experiment.training
         self.world, self.device = world, world.own_device(self.config.device)

@@ -54,7 +54,7 @@ class Update:
         orders: nn.Module,
         decoder_optimiser: Optimiser,
         order_optimiser: Optimiser,
-        world: World = World(),  # noqa: B008  frozen
+        world: World = World(),
     ):
         self.experiment, self.phase, self.world = experiment, phase, world
         splits_orders = experiment.training.split == "orders"
