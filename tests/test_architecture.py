@@ -21,6 +21,7 @@ LAYERS = {
     "atomic": 0,
     "permutation": 0,
     "products": 0,
+    "tensor_header": 0,
     "extras": 1,
     "devices": 1,
     "world": 1,
