@@ -30,8 +30,7 @@ def made_model(examples, region_size=0, tokens=(), **order):
     }
     config, codec = experiment(table), build_codec(dict(tokens), examples)
     torch.manual_seed(0)
-    counts = torch.tensor(codec.vocabulary.counts)
-    networks = roughen(Networks(config, counts, region_size), scale=0.6)
+    networks = roughen(Networks.of(config, codec, region_size), scale=0.6)
     return Model(Checkpoint(config, codec, networks, region_size))
 
 

@@ -10,7 +10,16 @@ import torch
 
 from small_models import TINY, orders_of, roughen, text_batch
 from voi import checkpoint
-from voi.checkpoint import TrainingState, find, load, load_state, point, pointed, save
+from voi.checkpoint import (
+    TrainingState,
+    find,
+    load,
+    load_experiment,
+    load_state,
+    point,
+    pointed,
+    save,
+)
 from voi.config import experiment
 from voi.data.example import Example
 from voi.errors import CheckpointError
@@ -26,7 +35,7 @@ def model(seed=0, region_size=0, **order):
     config = experiment({"decoder": SIZES, "order": {**SIZES, **order}, "training": {"steps": 1}})
     codec = build_codec({}, EXAMPLES)
     torch.manual_seed(seed)
-    networks = Networks(config, torch.tensor(codec.vocabulary.counts), region_size)
+    networks = Networks.of(config, codec, region_size)
     return config, codec, roughen(networks), region_size
 
 
@@ -85,6 +94,19 @@ def test_what_a_generator_shares_comes_back(tmp_path):
     save(tmp_path / "m", config, codec, networks)
     found = log_probs(load(tmp_path / "m").networks)
     assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
+
+
+def test_an_experiment_is_read_without_the_weights(folder):
+    stored = load(folder).experiment
+    (folder / "networks.safetensors").unlink()
+    assert load_experiment(folder) == stored
+    path = folder / "experiment.json"
+    path.write_text(path.read_text().replace('"cpu"', '"cuda"'))
+    with pytest.raises(CheckpointError) as error:
+        load_experiment(folder)
+    assert "experiment.json is missing, truncated or changed" in check(error)
+    with pytest.raises(CheckpointError, match=r"manifest\.json is missing"):
+        load_experiment(folder.parent)
 
 
 def test_a_model_alone_cannot_be_resumed(folder):

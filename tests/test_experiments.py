@@ -39,6 +39,9 @@ def test_experiment_files(tmp_path):
     path.write_text("[training\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="not valid TOML"):
         load_table(str(path))
+    path.write_text("data = 3\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="data must be a table, got 3"):
+        load_table(str(path))
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="not valid TOML"):
         load_table(str(path))
@@ -46,6 +49,10 @@ def test_experiment_files(tmp_path):
         load_table(str(tmp_path / "other.toml"))
     with pytest.raises(ConfigError, match='unknown task "chian": did you mean "chain"'):
         load_table("chian")
+
+
+def test_an_order_is_named_as_it_is():
+    assert with_order({}, "true")["order"] == {"kind": "true"}
 
 
 def test_a_table_may_extend_another(tmp_path):

@@ -137,7 +137,7 @@ def _untrained(examples, region_size=0):
     experiment = dataclasses.replace(experiment, search=search)
     codec = build_codec({}, examples)
     torch.manual_seed(0)
-    networks = Networks(experiment, torch.tensor(codec.vocabulary.counts), region_size).eval()
+    networks = Networks.of(experiment, codec, region_size).eval()
     return Model(Checkpoint(experiment, codec, networks, region_size))
 
 

@@ -9,12 +9,12 @@ SHA-256 of every file, so that a truncated copy is found before it is used. Noth
 import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
@@ -29,7 +29,8 @@ from voi.tokens import Codec
 
 FORMAT = 1
 _UNFIT = (AttributeError, LookupError, TypeError, ValueError, RuntimeError, SafetensorError)
-_WEIGHTS, _STATE, _TENSORS = "networks.safetensors", "state.json", "state.safetensors"
+_EXPERIMENT, _WEIGHTS = "experiment.json", "networks.safetensors"
+_STATE, _TENSORS = "state.json", "state.safetensors"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def save(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with atomic_folder(folder) as draft:
-            _write_json(draft / "experiment.json", to_table(config))
+            _write_json(draft / _EXPERIMENT, to_table(config))
             _write_json(draft / "codec.json", codec.to_table())
             save_file(networks.weights(), draft / _WEIGHTS)
             if state is not None:
@@ -79,26 +80,40 @@ def save(
 
 
 def take_part(networks: Networks, state: TrainingState) -> None:
-    """Give another process, which saves, the parts of tensors that this one holds."""
+    """Send the parts of tensors that this process holds to the one that saves."""
     gather_all(networks.weights())
     gather_all(state.tensors)
 
 
 def load(folder: Path, device: str = "cpu") -> Checkpoint:
     """Return the model of a model folder, in evaluation mode."""
-    manifest = _check(folder)
-    try:
-        config = experiment(_read_json(folder / "experiment.json"))
+    manifest = _manifest(folder)
+    _check_files(folder, manifest, manifest["files"])
+    with _fitting(folder):
+        config = experiment(_read_json(folder / _EXPERIMENT))
         codec = Codec.from_table(_read_json(folder / "codec.json"))
-        counts = torch.tensor(codec.vocabulary.counts)
-        networks = Networks(config, counts, manifest["region_size"])
+        networks = Networks.of(config, codec, manifest["region_size"])
         networks.load_state_dict(load_file(folder / _WEIGHTS))
+    return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])
+
+
+def load_experiment(folder: Path) -> Experiment:
+    """Return the experiment of a model folder; no other file of it is read, nor checked."""
+    _check_files(folder, _manifest(folder), [_EXPERIMENT])
+    with _fitting(folder):
+        return experiment(_read_json(folder / _EXPERIMENT))
+
+
+@contextmanager
+def _fitting(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong while a model is built from its files into a CheckpointError."""
+    try:
+        yield
     except (*_UNFIT, VoiError) as error:
         raise CheckpointError(
-            f"{folder} does not fit its own experiment.json ({_reason(error)}): it was made by "
+            f"{folder} does not fit its own {_EXPERIMENT} ({_reason(error)}): it was made by "
             f"another version or changed by hand; train again or restore the folder"
         ) from error
-    return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])
 
 
 def load_state(folder: Path) -> TrainingState:
@@ -145,7 +160,8 @@ def _nearest(path: Path) -> str:
     return f"; did you mean {path.parent / names[0]}?" if names else ""
 
 
-def _check(folder: Path) -> dict[str, Any]:
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a model folder; one that this version cannot use is an error."""
     path = folder / "manifest.json"
     if not path.is_file():
         raise CheckpointError(f"no checkpoint in {folder}: manifest.json is missing")
@@ -158,14 +174,18 @@ def _check(folder: Path) -> dict[str, Any]:
         )
     if not isinstance(manifest.get("files"), dict) or "region_size" not in manifest:
         raise CheckpointError(f"{path} is incomplete: restore it, or take another checkpoint")
-    for name, expected in manifest["files"].items():
+    return manifest
+
+
+def _check_files(folder: Path, manifest: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raise where a file is not the one that the manifest describes."""
+    for name in names:
         file = folder / name
-        if not file.is_file() or _digest(file) != expected:
+        if not file.is_file() or _digest(file) != manifest["files"].get(name):
             raise CheckpointError(
                 f"{file} is missing, truncated or changed: restore it, or continue from another "
                 f"checkpoint of the run"
             )
-    return manifest
 
 
 def _digest(path: Path) -> dict[str, Any]:

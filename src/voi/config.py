@@ -300,7 +300,7 @@ def experiment(table: Mapping[str, Any]) -> Experiment:
 
 
 def _with_defaults(phase: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
-    """Return a phase with what it does not say itself; its own epochs replace shared steps."""
+    """Return a phase with the shared values it does not set; its epochs replace shared steps."""
     said = phase.keys() | {EXCLUSIVE[name] for name in phase.keys() & EXCLUSIVE.keys()}
     return {**{key: value for key, value in shared.items() if key not in said}, **phase}
 

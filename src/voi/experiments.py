@@ -10,7 +10,7 @@ from typing import Any
 
 from voi.config import EXCLUSIVE, PHASE_FIELDS
 from voi.errors import ConfigError
-from voi.tables import assign, copied, merged, parse_value, unknown_name
+from voi.tables import as_table, assign, copied, merged, parse_value, unknown_name
 
 DRAWN = ("voi", "random")  # orders with a law to draw from; K draws of any other are alike
 
@@ -44,6 +44,8 @@ def load_table(name: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name}: not valid TOML: {error}") from error
     base = table.pop("extends", None)
+    for section, content in table.items():
+        as_table(content, section)
     if base is None:
         return table
     extended_by = (*extended_by, name)
@@ -56,7 +58,7 @@ def load_table(name: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
-    """Return the table with `key=value` settings applied.
+    """Return the table with `key=value` settings applied, texts as a user gives them.
 
     A phase field set as `training.num_orders=8` holds in every phase, also in those that name
     another value; `training.phases.0.num_orders=8` sets it in one.
@@ -66,14 +68,17 @@ def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any
         key, separator, text = setting.partition("=")
         if not separator or not key:
             raise ConfigError(f"--set takes key=value, got {setting!r}")
-        path = key.strip().split(".")
-        value = parse_value(text.strip())
-        if path[0] == "training" and len(path) == 2 and path[1] in PHASE_FIELDS:
-            _drop_everywhere(result.setdefault("training", {}), path[1])
-        if path[:2] == ["training", "phases"] and len(path) > 2:  # the only phase may be left out
-            result.setdefault("training", {}).setdefault("phases", [{}])
-        assign(result, path, value, key)
+        _set(result, key.strip(), parse_value(text.strip()))
     return result
+
+
+def _set(table: dict[str, Any], key: str, value: Any) -> None:
+    path = key.split(".")
+    if path[0] == "training" and len(path) == 2 and path[1] in PHASE_FIELDS:
+        _drop_everywhere(table.setdefault("training", {}), path[1])
+    if path[:2] == ["training", "phases"] and len(path) > 2:  # the only phase may be left out
+        table.setdefault("training", {}).setdefault("phases", [{}])
+    assign(table, path, value, key)
 
 
 def _drop_everywhere(training: dict[str, Any], name: str) -> None:
@@ -90,9 +95,11 @@ def with_order(
     A fixed order has K = 1, unless a setting says more; with `copies` it has the K of the table,
     for as many passes as a learned order. `sao` is pretrained left to right.
     """
-    is_single = kind not in DRAWN and not copies
-    changes = [f"order.kind={kind}", *["training.num_orders=1"] * is_single]
-    result = override(table, [*changes, *settings])
+    result = copied(table)
+    _set(result, "order.kind", kind)
+    if kind not in DRAWN and not copies:
+        _set(result, "training.num_orders", 1)
+    result = override(result, settings)
     return with_pretraining(result, "l2r") if kind == "sao" else result
 
 

@@ -4,20 +4,27 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import torch
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from voi.config import Experiment
 from voi.decoder import InsertionDecoder
 from voi.layers import Block
 from voi.orders import OrderGenerator, make_orders
+from voi.tokens import Codec
 
 T = TypeVar("T")
+
+
+def word_counts(codec: Codec) -> Int[Tensor, " v"]:
+    """Return how often each word stands in the training targets; on the CPU in any context."""
+    return torch.tensor(codec.vocabulary.counts, device="cpu")
 
 
 class Networks(nn.Module):
     """The decoder p(y, z | x) and the orders q(z | x, y) it is trained on."""
 
-    def __init__(self, experiment: Experiment, counts: torch.Tensor, region_size: int = 0):
+    def __init__(self, experiment: Experiment, counts: Int[Tensor, " v"], region_size: int = 0):
         super().__init__()
         self.decoder = InsertionDecoder(experiment.decoder, len(counts), region_size)
         order = experiment.order
@@ -25,6 +32,11 @@ class Networks(nn.Module):
         for module in self.modules():
             if isinstance(module, Block):
                 module.recompute = experiment.training.recompute
+
+    @classmethod
+    def of(cls, experiment: Experiment, codec: Codec, region_size: int = 0) -> "Networks":
+        """Return networks for the words of a codec, with weights drawn from torch's generator."""
+        return cls(experiment, word_counts(codec), region_size)
 
     def forward(self, compute: Callable[[], T]) -> T:
         """Return what a function computes with the networks.

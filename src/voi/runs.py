@@ -63,8 +63,7 @@ class Prepared:
     def networks(self) -> Networks:
         """Return freshly initialised networks, the same for the same seed."""
         torch.manual_seed(self.experiment.training.seed)
-        counts = torch.tensor(self.codec.vocabulary.counts)
-        return Networks(self.experiment, counts, self.region_size)
+        return Networks.of(self.experiment, self.codec, self.region_size)
 
     def phase_steps(self) -> tuple[int, ...]:
         """Return the updates of every phase."""
@@ -128,7 +127,7 @@ def start(
     prepared: Prepared,
     run: Path,
     watcher: Watcher,
-    world: World = World(),  # noqa: B008  frozen
+    world: World = World(),
 ) -> Trainer:
     """Return the trainer of a new run, its folder made by the main process."""
     trainer = _trainer(prepared, prepared.networks(), run, watcher, world)
@@ -170,7 +169,7 @@ def _unwritable(run: Path, reason: str) -> CheckpointError:
 def resume(
     run: Path,
     watcher: Watcher,
-    world: World = World(),  # noqa: B008  frozen
+    world: World = World(),
 ) -> Trainer:
     """Return the trainer of a run, standing where its last checkpoint stands."""
     folder = _last(run)
@@ -189,7 +188,7 @@ def resume(
 
 def device_of(run: Path) -> str:
     """Return the device a run trains on."""
-    return checkpoint.load(_last(run)).experiment.training.device
+    return checkpoint.load_experiment(_last(run)).training.device
 
 
 def _last(run: Path) -> Path:

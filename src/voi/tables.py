@@ -34,7 +34,9 @@ def require_least(config: object, where: str, **least: int) -> None:
             require(value >= lowest, f"{where}{name} must be at least {lowest}, got {value}")
 
 
-def require_between(config: object, where: str, low: int, high: int, *names: str) -> None:
+def require_between(
+    config: object, where: str, low: int | float, high: int | float, *names: str
+) -> None:
     """Raise the error of the first field that lies outside a range."""
     for name in names:
         value = getattr(config, name)
@@ -42,7 +44,7 @@ def require_between(config: object, where: str, low: int, high: int, *names: str
 
 
 def require_fractions(config: object, where: str, *names: str) -> None:
-    """Raise the error of the first field, or entry of a field, that is no share below one."""
+    """Raise the error of the first field, or entry of a field, that is not in [0, 1)."""
     for name in names:
         for share in _entries(getattr(config, name)):
             require(0 <= share < 1, f"{where}{name} must be in [0, 1), got {share}")
@@ -116,7 +118,7 @@ def to_table(config: Any) -> Any:
 
 
 def merged(base: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the base with what the table says itself; tables are merged, the rest is replaced."""
+    """Return the base with the values of the table in place of its own; tables are merged."""
     both = {
         key: merged(base[key], value)
         for key, value in table.items()

@@ -4,13 +4,13 @@ A tensor that processes hold in parts is gathered when its turn comes, so no pro
 than one of them whole.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from voi.tensor_header import tensor_header
 from voi.world import whole
 
 _NAMES = {
@@ -27,21 +27,11 @@ _NAMES = {
 
 def save_file(tensors: Mapping[str, Tensor], path: Path) -> None:
     """Write tensors by name; the other processes, if they hold parts, call `gather_all`."""
-    header: dict[str, object] = {}
-    end = 0
-    for name in _in_order(tensors):
-        x = tensors[name]
-        start, end = end, end + x.numel() * x.element_size()
-        header[name] = {
-            "dtype": _NAMES[x.dtype],
-            "shape": list(x.shape),
-            "data_offsets": [start, end],
-        }
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    names = _in_order(tensors)
+    shapes = {name: (_NAMES[tensors[name].dtype], tensors[name].shape) for name in names}
     with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for name in _in_order(tensors):
+        file.write(tensor_header(shapes))
+        for name in names:
             x = whole(tensors[name]).detach().cpu().contiguous()
             file.write(x.flatten().view(torch.uint8).numpy().data)
 

@@ -110,7 +110,7 @@ def is_divided(x: Tensor) -> bool:
 
 
 def whole(x: Tensor) -> Tensor:
-    """Return a tensor with the parts that all processes hold; all of them must come here."""
+    """Return a tensor with the parts that all processes hold; all of them must call this."""
     if not is_divided(x):
         return x
     with _others():
@@ -118,7 +118,7 @@ def whole(x: Tensor) -> Tensor:
 
 
 def part(x: Tensor, like: Tensor) -> Tensor:
-    """Return the part of a whole tensor that this process holds of another one of its shape."""
+    """Return this process's part of a whole tensor, divided as another of its shape is."""
     if not is_divided(like) or x.shape != like.shape:
         return x
     from torch.distributed.tensor import distribute_tensor
@@ -129,7 +129,7 @@ def part(x: Tensor, like: Tensor) -> Tensor:
 
 @contextmanager
 def _others() -> Iterator[None]:
-    """Take an error of talking to the other processes for the loss of one of them."""
+    """Turn a failed collective into LostProcessError."""
     try:
         yield
     except torch.OutOfMemoryError:

@@ -12,7 +12,7 @@ from voi.batch import collate
 from voi.bench import order_cell, order_tables
 from voi.bench.known import KnownOrder
 from voi.bench.order_cell import SplitSize
-from voi.bench.orders import METHODS, TASKS, OrderSize, experiment, run
+from voi.bench.orders import METHODS, TASKS, OrderSize, Setting, experiment, run
 from voi.bench.stopwatch import Stopwatch
 from voi.data.chain import Chain
 from voi.data.sudoku4 import Sudoku4
@@ -83,6 +83,13 @@ def test_tasks_and_methods_make_experiments(task):
     if TASKS[task].anew:
         *_, last = made["voi-gumbel-matching"].training.phases
         assert (last.steps, last.freeze_orders, last.fresh_decoder) == (1500, True, True)
+
+
+def test_options_of_a_task_stay_what_they_are(monkeypatch):
+    options = {"reverse": True, "name": 'a "b"'}
+    monkeypatch.setitem(TASKS, "mine", Setting("sorting", options, 10))
+    made = experiment("mine", "l2r", 0, OrderSize()).data.options
+    assert options.items() <= made.items()
 
 
 def test_a_cell_goes_on_where_it_stopped_and_is_then_read(tmp_path, monkeypatch):

@@ -267,10 +267,11 @@ def test_square_brackets_in_texts_and_folders_are_printed_as_they_are(
     assert "[x]" in told
 
 
-def test_a_file_with_an_emoji_in_its_name_is_read(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["\U0001f600", "a\x7fb", 'a "b" = 1', "true"])
+def test_a_file_of_any_name_is_read(tmp_path, monkeypatch, name):
     lines = "".join(f"say {i}\tx {i}\n" for i in range(30))
-    (tmp_path / "\U0001f600.tsv").write_text(lines)
-    assert call(monkeypatch, "train", "--data", tmp_path / "\U0001f600.tsv", "--dry-run") == 0
+    (tmp_path / f"{name}.tsv").write_text(lines)
+    assert call(monkeypatch, "train", "--data", tmp_path / f"{name}.tsv", "--dry-run") == 0
 
 
 def test_a_reader_that_goes_is_no_error(file):

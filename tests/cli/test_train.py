@@ -10,6 +10,7 @@ import pytest
 
 import voi
 from small_runs import call, settings_of
+from voi import checkpoint, runs
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,12 @@ def test_resumes(monkeypatch, capsys):
     assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=4")) == 0
     assert call(monkeypatch, "train", "--resume", "run") == 0
     assert "run is finished" in capsys.readouterr().out
+
+
+def test_the_device_of_a_run_is_known_without_its_weights(monkeypatch):
+    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 0
+    monkeypatch.setattr(checkpoint, "load", lambda *_: pytest.fail("reads the weights"))
+    assert runs.device_of(Path("run")) == "cpu"
 
 
 def test_a_run_without_its_last_checkpoint_goes_on_from_the_best(monkeypatch, capsys, tmp_path):

@@ -11,6 +11,7 @@ from voi.batch import collate
 from voi.data import ImageTask, grouped
 from voi.data.caption_files import Captioned, read_captions
 from voi.data.captions import Captions
+from voi.data.splits import SPLITS
 from voi.data.tasks import make_task, split_names
 from voi.errors import ConfigError, DataError
 from voi.tokens import build_codec, build_corpus
@@ -92,6 +93,11 @@ class TestFiles:
             Captioned("0139", ("a b", "d"), "train"),
             Captioned("0140", ("c",), "valid"),
         ]
+
+    def test_a_split_may_be_called_as_in_folders_of_pairs(self, tmp_path):
+        for name, names in SPLITS.items():
+            found = read_captions(tmp_path / lines(tmp_path, names))
+            assert {image.split for image in found} == {name}
 
     @pytest.mark.parametrize(
         ("name", "text", "message"),

@@ -29,7 +29,7 @@ def model_of_examples(examples, region_size=0, max_length=5):
     experiment = dataclasses.replace(experiment, search=search)
     codec = build_codec({}, examples)
     torch.manual_seed(0)
-    networks = Networks(experiment, torch.tensor(codec.vocabulary.counts), region_size)
+    networks = Networks.of(experiment, codec, region_size)
     return Model(Checkpoint(experiment, codec, roughen(networks, 0.3), region_size))
 
 

@@ -134,16 +134,15 @@ def experiment(data: Path, method: str, seed: int, size: DjangoSize) -> config.E
     """Return the experiment of a cell: the preset, the order, and the phases all orders have."""
     table = experiments.load_table("django-small")
     table["data"]["options"]["folder"] = str(data)
-    table["training"]["phases"] = phases(size.epochs)
-    changes = [
-        f"training.seed={seed}",
-        f"training.validate_every={size.validate_every}",
-        f"training.checkpoint_every={size.validate_every}",
-        f"training.valid_examples={size.valid_examples}",
-    ]
+    table["training"] |= {
+        "phases": phases(size.epochs),
+        "seed": seed,
+        "validate_every": size.validate_every,
+        "checkpoint_every": size.validate_every,
+        "valid_examples": size.valid_examples,
+    }
     kind, *settings = METHODS[method]
-    settings = [*changes, *settings, *size.settings]
-    table = experiments.with_order(table, kind, settings, copies=True)
+    table = experiments.with_order(table, kind, [*settings, *size.settings], copies=True)
     return config.experiment(table)
 
 

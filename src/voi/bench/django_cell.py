@@ -22,6 +22,7 @@ from voi.evaluation import Settings, System, default_metrics, evaluate, score_ou
 from voi.evaluation.likelihoods import PerToken
 from voi.evaluation.run import HYPOTHESES
 from voi.model import ANY_LENGTH, Model
+from voi.networks import word_counts
 from voi.objective import elbo
 from voi.orders import make_orders
 from voi.tokens import build_corpus
@@ -138,7 +139,7 @@ def order_values(model: Model, test: Settings) -> dict[str, Any]:
     examples = first(examples, test.num_likelihoods(len(examples)))
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
     chosen = np.flatnonzero(corpus.targets.lengths <= data.max_target_length)
-    counts = torch.tensor(model.codec.vocabulary.counts)
+    counts = word_counts(model.codec)
     common = make_orders("common", model.experiment.order, counts, networks.decoder)
     parts, found = [], _Distances()
     with torch.random.fork_rng():

@@ -52,11 +52,6 @@ class Frozen:
     networks: Networks  # the decoder, and the fixed order it was trained on
     region_size: int
 
-    @property
-    def counts(self) -> Int[Tensor, " v"]:
-        """How often each word stands in all captions."""
-        return torch.tensor(self.codec.vocabulary.counts)
-
 
 def frozen_decoder(folder: Path, size: DecoderSize, said: Callable[[str], None] = print) -> Frozen:
     """Return the decoder of a folder; it is trained and stored there if there is none."""
@@ -70,8 +65,7 @@ def frozen_decoder(folder: Path, size: DecoderSize, said: Callable[[str], None] 
         networks = checkpoint.load(folder).networks
     else:
         torch.manual_seed(size.seed)
-        counts = torch.tensor(codec.vocabulary.counts)
-        networks = Networks(experiment, counts, region_size)
+        networks = Networks.of(experiment, codec, region_size)
         _train(networks, batch, experiment, size, said)
         checkpoint.save(folder, experiment, codec, networks, region_size)
     networks.eval().requires_grad_(False)

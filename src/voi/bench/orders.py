@@ -9,7 +9,7 @@ from voi import config, experiments
 from voi.bench import order_cell
 from voi.bench.cells import Result, matching, measured
 from voi.bench.order_cell import SplitSize
-from voi.tables import to_table
+from voi.tables import merged, to_table
 
 CHECKS = 20  # validations of a run
 
@@ -22,16 +22,16 @@ class Setting:
     options: Mapping[str, Any]  # of the task, beside the preset's
     steps: int  # decoder updates of every method
     anew: int = 0  # the last of them, in which a learned order is frozen and the decoder fresh
-    learned: tuple[str, ...] = ()  # settings under which orders are learned, beside the preset's
+    learned: Mapping[str, Any] = field(default_factory=dict)  # [training] of learned orders
 
 
 # The decoder learns nothing about long chains before an order is there, which then comes at once.
-LONG_CHAIN = (
-    "training.order_rate=5e-4",
-    "training.entropy_hold=0.5333",
-    "training.entropy_final=0.26",
-    "training.decay=constant",
-)
+LONG_CHAIN: Mapping[str, Any] = {
+    "order_rate": 5e-4,
+    "entropy_hold": 0.5333,
+    "entropy_final": 0.26,
+    "decay": "constant",
+}
 TASKS: Mapping[str, Setting] = {
     "chain-5": Setting("chain", {"positions": 5}, 2500),
     "chain-6": Setting("chain", {"positions": 6}, 3500),
@@ -44,16 +44,16 @@ TASKS: Mapping[str, Setting] = {
     "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 5000),
     "chain-13": Setting("chain", {"positions": 13}, 8000, anew=1500, learned=LONG_CHAIN),
 }
-METHODS: Mapping[str, Sequence[str]] = {  # the order, and settings of the experiment
-    "voi-gumbel-matching": ("voi", "order.law=gumbel-matching"),
-    "l2r": ("l2r",),
-    "known": ("l2r",),  # replaced by the task's own order
-    "voi-plackett-luce": ("voi", "order.law=plackett-luce"),
-    "voi-matrix-plackett-luce": ("voi", "order.law=matrix-plackett-luce"),
-    "r2l": ("r2l",),
-    "tree": ("tree",),
-    "random": ("random",),
-    "sao": ("sao",),
+METHODS: Mapping[str, Mapping[str, str]] = {  # [order] of the experiment
+    "voi-gumbel-matching": {"kind": "voi", "law": "gumbel-matching"},
+    "l2r": {"kind": "l2r"},
+    "known": {"kind": "l2r"},  # replaced by the task's own order
+    "voi-plackett-luce": {"kind": "voi", "law": "plackett-luce"},
+    "voi-matrix-plackett-luce": {"kind": "voi", "law": "matrix-plackett-luce"},
+    "r2l": {"kind": "r2l"},
+    "tree": {"kind": "tree"},
+    "random": {"kind": "random"},
+    "sao": {"kind": "sao"},
 }
 QUICK_TASKS = "chain-6,addition-3,sorting"
 QUICK_METHODS = "voi-gumbel-matching,l2r,known"
@@ -104,34 +104,33 @@ def _cell(folder: Path, size: OrderSize, task: str, method: str, seed: int) -> R
 
 def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Experiment:
     """Return the experiment of a cell: the preset, the task's size, the order, the budget."""
-    setting = TASKS[task]
+    setting, order = TASKS[task], METHODS[method]
     steps = max(2, round(size.factor * setting.steps))
     every = max(1, steps // CHECKS)
-    changes = [f"data.options.{key}={value}" for key, value in setting.options.items()]
-    changes += [
-        f"training.steps={steps}",
-        f"training.seed={seed}",
-        f"training.validate_every={every}",
-        f"training.checkpoint_every={every}",
-        f"training.valid_examples={size.valid_examples}",
-    ]
-    if method.startswith("voi-"):
-        changes += setting.learned
+    training: dict[str, Any] = {
+        "steps": steps,
+        "seed": seed,
+        "validate_every": every,
+        "checkpoint_every": every,
+        "valid_examples": size.valid_examples,
+    }
+    if order["kind"] == "voi":
+        training |= setting.learned
         if setting.anew:
-            changes.append(_phases(steps, max(1, round(steps * setting.anew / setting.steps))))
-    table = experiments.load_table(setting.preset)
-    kind, *settings = METHODS[method]
-    settings = [*changes, *settings, *size.settings]
-    return config.experiment(experiments.with_order(table, kind, settings))
+            anew = max(1, round(steps * setting.anew / setting.steps))
+            training["phases"] = _phases(steps - anew, anew)
+    cell = {"data": {"options": setting.options}, "order": order, "training": training}
+    table = merged(experiments.load_table(setting.preset), cell)
+    return config.experiment(experiments.with_order(table, order["kind"], size.settings))
 
 
-def _phases(steps: int, anew: int) -> str:
-    """Return the setting of two phases: orders are learned, then a fresh decoder learns them."""
-    fresh = 'name="anew", share=false, freeze_orders=true, fresh_decoder=true, num_orders=1'
-    return (
-        f'training.phases=[{{name="orders", steps={steps - anew}}}, '
-        f'{{{fresh}, steps={anew}, decay="linear", decay_hold=0.5}}]'
-    )
+def _phases(learning: int, anew: int) -> list[dict[str, Any]]:
+    """Return two phases of so many steps: orders are learned, then a fresh decoder learns them."""
+    fresh = {"share": False, "freeze_orders": True, "fresh_decoder": True, "num_orders": 1}
+    return [
+        {"name": "orders", "steps": learning},
+        {"name": "anew", "steps": anew, **fresh, "decay": "linear", "decay_hold": 0.5},
+    ]
 
 
 def _line(result: Result) -> str:

@@ -34,7 +34,7 @@ def size_table(width: int, layers: int, heads: int = 4) -> dict[str, int]:
 def updating(
     experiment: config.Experiment,
     networks: Networks,
-    world: World = World(),  # noqa: B008  frozen
+    world: World = World(),
 ) -> Update:
     """Return the update of the networks in the first phase of an experiment."""
     training, orders = experiment.training, networks.orders

@@ -1,7 +1,6 @@
-"""Options that name a user's own files, as settings of an experiment."""
+"""Options that name a user's own files, as a table of an experiment."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ from voi import experiments
 from voi.data.files import FileTask
 from voi.data.tasks import TASKS
 from voi.errors import ConfigError
+from voi.tables import merged
 
 _PLACES = ("train", "valid", "test", "folder", "hub")
 
@@ -44,8 +44,8 @@ def data_settings(
     target: Path | None,
     valid: Path | None,
     test: Path | None,
-) -> list[str]:
-    """Return `data.options...` settings for --data, or for --source and --target."""
+) -> dict[str, Any]:
+    """Return the table that --data, or --source and --target, stand for; empty without them."""
     if data is not None and (source or target):
         raise ConfigError("give either --data or --source and --target, not both")
     if data is None and not (source and target):
@@ -53,21 +53,18 @@ def data_settings(
             raise ConfigError("give --source together with --target, or --data")
         if valid or test:
             raise ConfigError("--valid and --test need --data, or --source together with --target")
-        return []
+        return {}
     options: dict[str, str] = {}
     if data is not None:
         options["folder" if data.is_dir() else "train"] = str(data)
     elif source is not None and target is not None:
         options |= _parallel(source, target)
     options |= {name: str(p) for name, p in (("valid", valid), ("test", test)) if p is not None}
-    options = {**dict.fromkeys(_PLACES, ""), **options}  # in place of what a preset names
-    return [
-        f"data.options.{name}={json.dumps(value, ensure_ascii=False)}"
-        for name, value in options.items()
-    ]
+    empty = dict.fromkeys(_PLACES, "")  # in place of what a preset names
+    return {"data": {"options": {**empty, **options}}}
 
 
-def own_table(task: str, own: Sequence[str]) -> dict[str, Any]:
+def own_table(task: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the table of a preset with a user's files in place of its own."""
     table = experiments.load_table(task)
     made = TASKS.get(table.get("data", {}).get("task", ""))
@@ -76,7 +73,7 @@ def own_table(task: str, own: Sequence[str]) -> dict[str, Any]:
             f"{task} makes its own examples: give files without a task, or with one that reads "
             f"pairs (voi train --presets lists them)"
         )
-    return experiments.override(table, own)
+    return merged(table, own)
 
 
 def _parallel(source: Path, target: Path) -> dict[str, str]:

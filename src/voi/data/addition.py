@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from voi.data.example import Example, TargetKind
-from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.data.splits import Splits, check_sizes, draw_splits, pick_split
+from voi.tables import require_least
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,7 @@ class Addition:
     test: int = 500
 
     def __post_init__(self) -> None:
-        check_option("digits", self.digits, low=1)
-        check_option("seed", self.seed, low=0)
+        require_least(self, "data.options.", digits=1, seed=0, train=1, valid=1, test=1)
         check_sizes(self.train, self.valid, self.test, 10 ** (2 * self.digits))
 
     def split(self, name: str) -> Sequence[Example]:

@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from voi.data.lines import Lines
+from voi.data.splits import SPLITS
 from voi.errors import DataError
 
-SPLITS: Mapping[str, str] = {  # what files call a split -> its name here
-    "train": "train",
+_SPLITS: Mapping[str, str] = {  # what files call a split -> its name here
+    **{called: name for name, names in SPLITS.items() for called in names},
     "restval": "train",  # Karpathy's: images of val2014 that are used for training
     "train2017": "train",
-    "valid": "valid",
-    "val": "valid",
-    "dev": "valid",
     "val2017": "valid",
-    "test": "test",
 }
 _BAD = (KeyError, TypeError, ValueError, AttributeError)
 
@@ -130,9 +127,9 @@ def _table(path: Path) -> Mapping[str, Any]:
 
 
 def _split(name: str) -> str:
-    if name not in SPLITS:
-        raise ValueError(f"unknown split {name!r}, known: {', '.join(SPLITS)}")
-    return SPLITS[name]
+    if name not in _SPLITS:
+        raise ValueError(f"unknown split {name!r}, known: {', '.join(_SPLITS)}")
+    return _SPLITS[name]
 
 
 def _text(caption: str) -> str:

@@ -14,14 +14,12 @@ from voi.data.caption_files import Captioned, read_captions
 from voi.data.example import Example, LazyExamples, Regions
 from voi.data.holdout import held_out
 from voi.data.keys import text_key
+from voi.data.splits import SPLITS, check_split
 from voi.errors import ConfigError, DataError
-from voi.tables import unknown_name
 from voi.vision.extract import make_backbone, regions_of
 from voi.vision.images import read_image
 from voi.vision.names import NameIndex
 from voi.vision.store import RegionStore, open_store
-
-_NAMES = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,7 @@ class Captions:
 
     def split(self, name: str) -> "CaptionPairs":
         """Return the pairs of a split: every image as often as it has captions."""
-        if name not in _NAMES:
-            raise DataError(str(unknown_name("split", name, _NAMES)))
+        check_split(name)
         if name not in self._splits:
             where = self.captions or f"data.options.{name}"
             raise DataError(f"there is no {name} split: {where} gives none")
@@ -97,7 +94,7 @@ class Captions:
     @property
     def split_names(self) -> tuple[str, ...]:
         """The splits that there are; valid may be held out from train."""
-        return tuple(name for name in _NAMES if name in self._splits)
+        return tuple(name for name in SPLITS if name in self._splits)
 
     @cached_property
     def store(self) -> RegionStore:
@@ -121,7 +118,7 @@ class Captions:
     def _read(self) -> dict[str, list[Captioned]]:
         """The images of each split that the files give."""
         if self.train:
-            paths = {name: getattr(self, name) for name in _NAMES}
+            paths = {name: getattr(self, name) for name in SPLITS}
             return {name: read_captions(Path(path)) for name, path in paths.items() if path}
         images = read_captions(Path(self.captions))
         if not all(image.split for image in images):
@@ -129,7 +126,7 @@ class Captions:
                 f"{self.captions} does not say which images are for training: give it as "
                 f"data.options.train, and files for the other splits"
             )
-        by_split = {name: [x for x in images if x.split == name] for name in _NAMES}
+        by_split = {name: [x for x in images if x.split == name] for name in SPLITS}
         return {name: found for name, found in by_split.items() if found}
 
     @cached_property

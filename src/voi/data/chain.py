@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Int
 
 from voi.data.example import Example, TargetKind
-from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.data.splits import Splits, check_sizes, draw_splits, pick_split
 from voi.errors import DataError
+from voi.tables import require_between, require_least
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,8 @@ class Chain:
     test: int = 500
 
     def __post_init__(self) -> None:
-        check_option("positions", self.positions, low=2)
-        check_option("symbols", self.symbols, low=2, high=len(ascii_lowercase))
-        check_option("seed", self.seed, low=0)
+        require_least(self, "data.options.", positions=2, seed=0, train=1, valid=1, test=1)
+        require_between(self, "data.options.", 2, len(ascii_lowercase), "symbols")
         check_sizes(self.train, self.valid, self.test, 2 * self.symbols**self.positions)
 
     def split(self, name: str) -> Sequence[Example]:

@@ -15,14 +15,9 @@ from voi.data.holdout import held_out, num_held_out
 from voi.data.hub import load_hub, read_hub
 from voi.data.keys import keys_of, pair_key, source_key
 from voi.data.readers import BadLines, Fields, Records, read_jsonl, read_parallel, read_tsv
+from voi.data.splits import SPLITS, check_split
 from voi.errors import ConfigError, DataError
-from voi.tables import unknown_name
 
-SPLITS: Mapping[str, tuple[str, ...]] = {  # the names a split goes by in folders and on the hub
-    "train": ("train",),
-    "valid": ("valid", "dev", "validation", "val"),
-    "test": ("test",),
-}
 _READERS = {
     ".tsv": read_tsv,
     ".txt": read_tsv,
@@ -82,14 +77,14 @@ class FileTask:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The fields that are paths; what is no saved data set is an id of the hub."""
+        """The fields that hold paths; `hub` does if it names a saved data set, else it is an id."""
         is_saved = bool(self.hub) and Path(self.hub).is_dir()
         return ("train", "valid", "test", "folder", *(["hub"] if is_saved else []))
 
     @property
     def split_names(self) -> tuple[str, ...]:
         """The splits that there are; valid may be held out from train."""
-        return ("train", "valid", "test") if self.has("test") else ("train", "valid")
+        return tuple(SPLITS) if self.has("test") else ("train", "valid")
 
     def has(self, name: str) -> bool:
         """Return whether there are files for a split, read or not."""
@@ -127,8 +122,7 @@ class FileTask:
 
     def split(self, name: str) -> Sequence[Example]:
         """Return the examples of a split, read and checked when it is first asked for."""
-        if name not in SPLITS:
-            raise DataError(str(unknown_name("split", name, SPLITS)))
+        check_split(name)
         if name not in self._opened:
             self._opened[name] = self._open(name)
         return self._opened[name]

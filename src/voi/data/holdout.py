@@ -9,7 +9,7 @@ LEAST, MOST = 20, 1000  # examples
 def num_held_out(size: int, share: float) -> int:
     """Return how many of `size` examples to hold out.
 
-    A share of them; at least 20, but no more than a fifth for that; at most 1000.
+    That share of them, at least 20 (a fifth of all, where that is less), at most 1000.
 
     >>> [num_held_out(size, 0.05) for size in (2, 50, 200, 5000, 1_000_000)]
     [1, 10, 20, 250, 1000]
@@ -21,8 +21,8 @@ def held_out(keys: UInt64[np.ndarray, " examples"], share: float) -> Int64[np.nd
     """Return the indices of the examples that are held out, whole groups of equal keys.
 
     The groups with the smallest keys are taken: the same examples for the same keys, in whatever
-    order they stand. Keys are hashes, so these are spread over the whole. A group that is larger
-    than what is wanted in all stays; where all are, nothing is held out.
+    order they stand. Keys are hashes, so these are spread over the whole. A group that alone
+    is larger than what is wanted is never taken: where all are, nothing is held out.
 
     >>> held_out(np.array([9, 3, 7, 3, 8], np.uint64), 0.4).tolist()
     [1, 3]

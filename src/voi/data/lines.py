@@ -20,7 +20,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files in that encoding start
 
 
 def to_utf8(path: str, encoding: str = "ISO-8859-1") -> str:
-    """Return how a file, or standard input, becomes UTF-8; what it is in is supposed."""
+    """Return how to convert a file, or standard input, to UTF-8; its encoding is a guess."""
     command = f"iconv -f {encoding} -t UTF-8"
     if not path:
         return f"convert it, as with {command} in front of voi"

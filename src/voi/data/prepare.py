@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from voi.atomic import atomic_folder, write_text
-from voi.data.django import canonical_pair
+from voi.data.django_canonical import canonical_pair
 from voi.data.files import RECORD, FileTask
 from voi.data.published import find_file, parallel, text_lines, translation_memory
 from voi.errors import DataError

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from voi.data.example import Example, TargetKind
-from voi.data.splits import Splits, check_option, check_sizes, pick_split
+from voi.data.splits import Splits, pick_split
 from voi.errors import DataError
+from voi.tables import require_least
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,8 @@ class PyLines:
     test: int = 500
 
     def __post_init__(self) -> None:
-        check_option("max_tokens", self.max_tokens, low=2)
-        check_option("files", self.files, low=1)
-        check_option("seed", self.seed, low=0)
-        check_sizes(self.train, self.valid, self.test)
+        require_least(self, "data.options.", max_tokens=2, files=1, seed=0)
+        require_least(self, "data.options.", train=1, valid=1, test=1)
 
     def split(self, name: str) -> Sequence[Example]:
         """Return the examples of a split; no source is in two of them."""

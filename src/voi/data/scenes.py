@@ -11,9 +11,9 @@ from jaxtyping import UInt8
 
 from voi.data.drawing import COLOURS, SHAPES, Shape, draw
 from voi.data.example import Example, Regions
-from voi.data.splits import check_option, check_sizes
+from voi.data.splits import SPLITS, check_split
 from voi.errors import DataError
-from voi.tables import unknown_name
+from voi.tables import require_between, require_least
 from voi.vision.pooled import PooledPixels
 
 RADII = {"small": (0.09, 0.11), "large": (0.16, 0.19)}
@@ -47,16 +47,13 @@ class Scenes:
     test: int = 200
 
     def __post_init__(self) -> None:
-        check_option("shapes", self.shapes, low=2, high=4)
-        check_option("captions", self.captions, low=1, high=3)
-        check_option("side", self.side, low=32)
-        check_option("seed", self.seed, low=0)
-        check_sizes(self.train, self.valid, self.test)
+        require_between(self, "data.options.", 2, 4, "shapes")
+        require_between(self, "data.options.", 1, 3, "captions")
+        require_least(self, "data.options.", side=32, seed=0, train=1, valid=1, test=1)
 
     def split(self, name: str) -> Sequence[Example]:
         """Return the pairs of a split: every image as often as it has captions."""
-        if name not in _NAMES:
-            raise DataError(str(unknown_name("split", name, _NAMES)))
+        check_split(name)
         if name not in self._made:
             images = (f"{name}-{i}" for i in range(getattr(self, name)))
             self._made[name] = [x for image in images for x in self._examples(image)]
@@ -108,16 +105,14 @@ class Scenes:
 
     def _rng(self, image: str, use: str) -> np.random.Generator:
         split, _, number = image.partition("-")
-        if split not in _NAMES or not re.fullmatch("[0-9]+", number):
+        if split not in SPLITS or not re.fullmatch("[0-9]+", number):
             raise DataError(f'expected the name of an image such as "test-12", got {image!r}')
         if int(number) >= getattr(self, split):
             raise DataError(f"there is no {image}: {split} has {getattr(self, split)} images")
-        return np.random.default_rng(
-            [self.seed, _NAMES.index(split), int(number), _USES.index(use)]
-        )
+        place = list(SPLITS).index(split), int(number), _USES.index(use)
+        return np.random.default_rng([self.seed, *place])
 
 
-_NAMES = ("train", "valid", "test")
 _USES = ("shapes", "pixels", "captions")  # one stream of random numbers each
 
 

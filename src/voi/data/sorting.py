@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from voi.data.example import Example, TargetKind
-from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.data.splits import Splits, check_sizes, draw_splits, pick_split
 from voi.errors import ConfigError
+from voi.tables import require_least
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Sorting:
     order each number is the smallest one that is left: its slot is certain, the word takes a
     look at all that is left. In the order of the source each number is the next one to copy: the
     word is certain, the slot takes comparisons. Both orders and their reverses are known best
-    ones; the task tells whether a method settles for a rule, and costs no order anything.
+    ones: the task tells whether a method settles for a rule where none has an advantage.
 
     >>> task = Sorting(length=2, numbers=5, train=10, valid=1, test=1)
     >>> example = task.split("train")[0]
@@ -39,8 +40,7 @@ class Sorting:
     test: int = 500
 
     def __post_init__(self) -> None:
-        check_option("length", self.length, low=2)
-        check_option("seed", self.seed, low=0)
+        require_least(self, "data.options.", length=2, seed=0, train=1, valid=1, test=1)
         if self.numbers < self.length:
             raise ConfigError(
                 f"data.options.numbers must be at least {self.length}, data.options.length, got "

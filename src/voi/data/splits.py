@@ -1,4 +1,4 @@
-"""Splits of generated examples: their sizes, their drawing, their names."""
+"""Splits: their names, and the sizes and drawing of generated ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,21 +9,23 @@ from voi.errors import ConfigError, DataError
 from voi.tables import unknown_name
 
 Splits = Mapping[str, Sequence[Example]]
+SPLITS: Mapping[str, tuple[str, ...]] = {  # the splits of a task, and what files and hub call them
+    "train": ("train",),
+    "valid": ("valid", "dev", "validation", "val"),
+    "test": ("test",),
+}
 
 
-def check_option(name: str, value: int, low: int, high: int | None = None) -> None:
-    """Raise the error for an option of a task that is out of range."""
-    if value < low or (high is not None and value > high):
-        wanted = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ConfigError(f"data.options.{name} must be {wanted}, got {value}")
+def check_split(name: str) -> None:
+    """Raise the error of a split that no task has; it names the nearest."""
+    if name not in SPLITS:
+        raise DataError(str(unknown_name("split", name, SPLITS)))
 
 
-def check_sizes(train: int, valid: int, test: int, num_sources: int | None = None) -> None:
-    """Raise the error for splits that are empty, or larger than the number of different sources."""
-    for name, size in (("train", train), ("valid", valid), ("test", test)):
-        check_option(name, size, low=1)
+def check_sizes(train: int, valid: int, test: int, num_sources: int) -> None:
+    """Raise the error for splits that together are larger than the number of different sources."""
     total = train + valid + test
-    if num_sources is not None and total > num_sources:
+    if total > num_sources:
         raise ConfigError(
             f"train + valid + test must be at most {num_sources}, the number of different sources, "
             f"got {total}: set data.options.train, valid and test lower, or enlarge the task"
@@ -56,6 +58,5 @@ def draw_splits(
 
 def pick_split(splits: Splits, name: str) -> Sequence[Example]:
     """Return the split of that name; an unknown name is an error that names the nearest."""
-    if name not in splits:
-        raise DataError(str(unknown_name("split", name, splits)))
+    check_split(name)
     return splits[name]

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from voi.data.example import Example, TargetKind
-from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.data.splits import Splits, check_sizes, draw_splits, pick_split
 from voi.errors import ConfigError
+from voi.tables import require_least
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,7 @@ class StarGraph:
     test: int = 500
 
     def __post_init__(self) -> None:
-        check_option("degree", self.degree, low=2)
-        check_option("length", self.length, low=1)
-        check_option("seed", self.seed, low=0)
+        require_least(self, "data.options.", degree=2, length=1, seed=0, train=1, valid=1, test=1)
         if self.nodes < self._num_nodes:
             raise ConfigError(
                 f"data.options.nodes must be at least {self._num_nodes} for {self.degree} arms of "

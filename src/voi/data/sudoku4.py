@@ -11,8 +11,9 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from voi.data.example import Example, TargetKind
-from voi.data.splits import Splits, check_option, check_sizes, draw_splits, pick_split
+from voi.data.splits import Splits, check_sizes, draw_splits, pick_split
 from voi.errors import ConfigError, DataError
+from voi.tables import require_between, require_least
 
 CELLS = tuple(f"{row}{column}" for row in "abcd" for column in "1234")
 VALUES = "1234"
@@ -60,9 +61,8 @@ class Sudoku4:
     test: int = 500
 
     def __post_init__(self) -> None:
-        check_option("blanks", self.blanks, low=1, high=12)
-        check_option("openings", self.openings, low=1)
-        check_option("seed", self.seed, low=0)
+        require_between(self, "data.options.", 1, 12, "blanks")
+        require_least(self, "data.options.", openings=1, seed=0, train=1, valid=1, test=1)
         num_patterns = len(_patterns(self.blanks, self.openings)[0])
         if not num_patterns:
             raise ConfigError(
@@ -136,7 +136,7 @@ class Puzzle:
         return cls(tuple(VALUES.index(full[cell]) for cell in CELLS), blanks)
 
     def determined(self, written: int) -> list[int]:
-        """Return which empty cells can be filled now; bits of `written` are those that are."""
+        """Return which empty cells can be filled next; `written` has a bit for each that is."""
         place = {cell: i for i, cell in enumerate(self.blanks)}
         found = []
         for i, cell in enumerate(self.blanks):
@@ -216,9 +216,9 @@ def nearest_valid(order: Sequence[int], table: Bool[np.ndarray, "subsets n"]) ->
 def _patterns(
     blanks: int, openings: int
 ) -> tuple[Int[np.ndarray, "patterns 16"], Bool[np.ndarray, "patterns 16"]]:
-    """Return solved grids and their empty cells, all that are right for a puzzle.
+    """Return every solved grid with every set of empty cells that makes it a puzzle.
 
-    Grids are up to renaming values: their first row is 0 1 2 3.
+    Grids that differ in the names of values alone are one: their first row is 0 1 2 3.
     """
     masks = np.zeros((math.comb(16, blanks), 16), dtype=bool)
     chosen = np.array(list(combinations(range(16), blanks)))
@@ -240,7 +240,7 @@ def _grids() -> list[Int[np.ndarray, " 16"]]:
 def _is_solvable(
     grid: Int[np.ndarray, " 16"], masks: Bool[np.ndarray, "patterns 16"], openings: int
 ) -> Bool[np.ndarray, " patterns"]:
-    """Return for which sets of empty cells filling determined ones in rounds fills all of them."""
+    """Return which sets of empty cells are filled by filling what is determined, in rounds."""
     bits = (1 << grid).astype(np.uint8)
     is_empty = masks.copy()
     is_right = np.ones(len(masks), dtype=bool)

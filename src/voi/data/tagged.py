@@ -20,7 +20,7 @@ _LAYOUT = "word/TAG separated by spaces, or word<tab>TAG lines with blank lines 
 
 
 def read_tagged(path: Path) -> list[TaggedSentence]:
-    """Return the sentences of a file as words with universal tags; its layout is found out.
+    """Return the sentences of a file as words with universal tags; the layout is recognised.
 
     Relative to the file: tags of UD and of the Penn Treebank become universal ones.
     """

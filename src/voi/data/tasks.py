@@ -11,10 +11,11 @@ from voi.data.captions import Captions
 from voi.data.chain import Chain
 from voi.data.example import Example, TargetKind, Task
 from voi.data.files import FileTask
-from voi.data.prepared import Django, Gigaword, Wmt16RoEn
+from voi.data.paper_tasks import Django, Gigaword, Wmt16RoEn
 from voi.data.pylines import PyLines
 from voi.data.scenes import Scenes
 from voi.data.sorting import Sorting
+from voi.data.splits import SPLITS
 from voi.data.stargraph import StarGraph
 from voi.data.sudoku4 import Sudoku4
 from voi.errors import ConfigError
@@ -39,7 +40,7 @@ TASKS: Mapping[str, type[Task]] = {
 
 def split_names(task: Task) -> tuple[str, ...]:
     """Return the names of the splits a task has; files may lack some."""
-    return getattr(task, "split_names", ("train", "valid", "test"))
+    return getattr(task, "split_names", tuple(SPLITS))
 
 
 def order_distance(task: Task, example: Example, order: Sequence[int]) -> float | None:
@@ -66,9 +67,9 @@ def is_right(task: Task, example: Example, text: str) -> bool:
 
 
 def target_kind(name: str) -> TargetKind:
-    """Return what the targets of the task of that name are; of one that does not say it, text.
+    """Return what the targets of the task of that name are: text, unless the task says else.
 
-    A user's own class that cannot be imported here says nothing.
+    The class of a user that cannot be imported here counts as one that says nothing.
 
     >>> target_kind("sorting"), target_kind("files")
     ('symbols', 'text')

@@ -9,7 +9,7 @@ from typing import Any
 from voi.config import SearchConfig
 from voi.data import Example, Task
 from voi.data.tasks import accepts_more, is_right, split_names
-from voi.errors import ConfigError, DataError
+from voi.errors import DataError
 from voi.evaluation import identity
 from voi.evaluation.comparison import System
 from voi.evaluation.conventions import METRICS_OF, Conventions, kind_of
@@ -20,6 +20,7 @@ from voi.evaluation.scores import check_metrics, default_metrics, score_outputs
 from voi.evaluation.stored import read_outputs
 from voi.model import Model
 from voi.progress import Told, untold
+from voi.tables import require
 from voi.version import version
 
 HYPOTHESES = "hypotheses.jsonl"
@@ -40,10 +41,9 @@ class Settings:
     def __post_init__(self) -> None:
         least = {"limit": 0, "likelihood_samples": 0, "likelihood_limit": 0, "beam": 1}
         for name, lowest in least.items():
-            value = getattr(self, name)
-            if value is not None and value < lowest:
-                option = name.replace("_", "-")
-                raise ConfigError(f"--{option} must be at least {lowest}, got {value}")
+            value, option = getattr(self, name), name.replace("_", "-")
+            is_fine = value is None or value >= lowest
+            require(is_fine, f"--{option} must be at least {lowest}, got {value}")
         if self.length_penalty is not None:
             SearchConfig(length_penalty=self.length_penalty)  # raises what is out of range
         check_metrics(self.metrics or ())

@@ -41,7 +41,7 @@ class BusyError(Exception):
 class Playground:
     """A model that answers one request at a time; what is wrong with one is a VoiError."""
 
-    def __init__(self, model: Model, name: str, limits: Limits = Limits()):  # noqa: B008  frozen
+    def __init__(self, model: Model, name: str, limits: Limits = Limits()):
         self.model, self.name, self.limits = model, name, limits
         self.sources: Sources = sources_of(model)
         self._lock = Lock()
@@ -185,7 +185,7 @@ class Playground:
             for k, order in enumerate(orders)
         ]
 
-    def _record(self, source: Source, trace: Trace, given: Given = Given()) -> Table:  # noqa: B008
+    def _record(self, source: Source, trace: Trace, given: Given = Given()) -> Table:
         """Return a trace record with what the user gave, and where the decoder looked."""
         looked = None
         if isinstance(source, Regions) and trace.tokens:

@@ -1,7 +1,6 @@
 """What may be asked of the playground: fields, defaults, limits (docs/serve.md, "API")."""
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NoReturn, TypeVar
@@ -9,7 +8,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 from voi.config import SearchConfig
 from voi.errors import ConfigError, DataError
 from voi.search import Sampling
-from voi.tables import from_table
+from voi.tables import from_table, require_between
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,13 @@ class GenerateRequest:
 
     def check(self, limits: Limits) -> None:
         """Raise where a number lies outside its range."""
-        _within("beam", self.beam, 1, limits.beam)
-        _within("samples", self.samples, 0, limits.samples)
-        _within("nbest", self.nbest, 1, limits.beam)
-        _within("length_penalty", self.length_penalty, -10, 10)
-        _within("max_length", self.max_length, 1, limits.max_length)
-        _within("temperature", self.temperature, 0.01, 100)
-        _within("top_p", self.top_p, 0.001, 1)
-        _within("seed", self.seed, 0, LARGEST_SEED)
+        require_between(self, "", 1, limits.beam, "beam", "nbest")
+        require_between(self, "", 0, limits.samples, "samples")
+        require_between(self, "", -10, 10, "length_penalty")
+        require_between(self, "", 1, limits.max_length, "max_length")
+        require_between(self, "", 0.01, 100, "temperature")
+        require_between(self, "", 0.001, 1, "top_p")
+        require_between(self, "", 0, LARGEST_SEED, "seed")
         if len(self.rules) > 1:
             raise ConfigError(
                 f"give one of gaps, prefix and keywords, got {' and '.join(self.rules)}"
@@ -89,9 +87,9 @@ class OrderRequest:
 
     def check(self, limits: Limits) -> None:
         """Raise where a number lies outside its range."""
-        _within("samples", self.samples, 1, limits.samples)
-        _within("beam", self.beam, 1, limits.beam)
-        _within("seed", self.seed, 0, LARGEST_SEED)
+        require_between(self, "", 1, limits.samples, "samples")
+        require_between(self, "", 1, limits.beam, "beam")
+        require_between(self, "", 0, LARGEST_SEED, "seed")
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,8 @@ class LikelihoodRequest:
 
     def check(self, limits: Limits) -> None:
         """Raise where a number lies outside its range."""
-        _within("samples", self.samples, 1, limits.likelihood_samples)
-        _within("seed", self.seed, 0, LARGEST_SEED)
+        require_between(self, "", 1, limits.likelihood_samples, "samples")
+        require_between(self, "", 0, LARGEST_SEED, "seed")
 
 
 Request = TypeVar("Request", GenerateRequest, OrderRequest, LikelihoodRequest)
@@ -146,8 +144,3 @@ def read_json(body: bytes) -> dict[str, Any]:
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
-
-
-def _within(name: str, value: int | float, low: int | float, high: int | float) -> None:
-    if not (math.isfinite(value) and low <= value <= high):
-        raise ConfigError(f"{name} must be from {low} to {high}, got {value}")

@@ -13,7 +13,7 @@ class Moses:
     """Words and punctuation marks of normalised text.
 
     Writing tokens back as text follows the rules of the target's language. The round trip is not
-    exact: quotation marks and dashes are normalised, and where a mark clung to is guessed.
+    exact: quotation marks and dashes are normalised, and which word a mark belonged to is a guess.
 
     Relative to the usual scripts: marks such as & and < stay themselves, not XML entities.
     """

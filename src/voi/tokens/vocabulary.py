@@ -55,11 +55,11 @@ class Vocabulary:
         max_size: int = 0,
         num_copies: int = 0,
     ) -> "Vocabulary":
-        """Return the words of both sides together, but for those to be left out.
+        """Return the vocabulary of both sides together, without the words left out.
 
         Frequent words come first, equally frequent ones alphabetically. `max_size` bounds their
-        number (0: no bound); specials and reserved tokens do not count. What target words that
-        were left out would have counted is counted for UNK, also where they are copied.
+        number (0: no bound); specials and reserved tokens do not count. Occurrences of left-out
+        target words count as UNK, even where the word is copied.
 
         >>> Vocabulary.build({"a": 1, "b": 2}, {"c": 2, "a": 3}, left_out={"c"}).words[4:]
         ('a', 'b')

@@ -21,7 +21,7 @@ from voi.batch import Batch, collate
 from voi.config import Experiment, Phase
 from voi.errors import ConfigError, VoiError
 from voi.layers import Block
-from voi.networks import Networks
+from voi.networks import Networks, word_counts
 from voi.objective import entropy
 from voi.orders import OrderGenerator, make_orders
 from voi.tokens import Codec, Corpus
@@ -84,7 +84,7 @@ class Trainer:
         distance: Callable[[Scored], float | None],
         watcher: Watcher,
         region_size: int = 0,
-        world: World = World(),  # noqa: B008  frozen
+        world: World = World(),
     ):
         self.experiment, self.config = experiment, experiment.training
         self.world, self.device = world, world.own_device(self.config.device)
@@ -164,7 +164,7 @@ class Trainer:
             self._renew_decoder()
         orders: nn.Module = self.networks.orders
         if phase.order not in ("", self.experiment.order.kind):
-            counts = torch.tensor(self.codec.vocabulary.counts)
+            counts = word_counts(self.codec)
             decoder, order = self.networks.decoder, self.experiment.order
             made = make_orders(phase.order, order, counts, decoder, self.region_size)
             orders = made.to(self.device)
@@ -191,7 +191,7 @@ class Trainer:
         self.decoder_optimiser.forget()
 
     def _end_phase(self) -> None:
-        """Part what was shared and stand at the start of the next phase."""
+        """Separate what was shared and go to the start of the next phase."""
         if isinstance(self.networks.orders, OrderGenerator):
             self.networks.orders.separate()
         progress = self.progress
@@ -244,7 +244,7 @@ class Trainer:
         }
 
     def _validate(self, log: MetricsLog | None) -> None:
-        """Let the main process validate, and all save what is the best so far."""
+        """Validate in the main process; all processes save what is the best so far."""
         networks = undivided(self.networks, self._new_networks, self.world)
         score = -math.inf
         if log is not None and networks is not None:
@@ -262,8 +262,7 @@ class Trainer:
             self._save("best")
 
     def _new_networks(self) -> Networks:
-        counts = torch.tensor(self.codec.vocabulary.counts, device="cpu")
-        return Networks(self.experiment, counts, self.region_size)
+        return Networks.of(self.experiment, self.codec, self.region_size)
 
     def _check(self, updated: Updated) -> None:
         values = (updated.loss, updated.decoder_norm, updated.order_norm)
@@ -279,7 +278,7 @@ class Trainer:
         """Yield this process's batches of an update.
 
         Random numbers start anew with every batch of every update, from the seed and these two
-        numbers alone: who trains with how many processes, or goes on after a stop, draws the same.
+        numbers alone: what is drawn depends neither on the number of processes nor on stops.
         """
         splits_orders = self.config.split == "orders"
         for number in range(count):
@@ -317,7 +316,7 @@ class Trainer:
                 shutil.rmtree(old)
 
     def _write(self, folder: Path) -> None:
-        """Write a checkpoint, or give the process that does what this one holds."""
+        """Write a checkpoint in the main process; the others send it their parts of tensors."""
         if not self.world.is_main:
             checkpoint.take_part(self.networks, self._state())
             return

@@ -17,7 +17,7 @@ class Optimiser:
         network: nn.Module,
         betas: tuple[float, float],
         clip: float,
-        world: World = World(),  # noqa: B008  frozen
+        world: World = World(),
         share: float = 1.0,
     ):
         """`share` is the weight of each process in the sum of their gradients."""

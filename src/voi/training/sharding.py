@@ -17,7 +17,7 @@ from voi.world import World, is_divided, whole
 
 
 def placed(networks: Networks, experiment: Experiment, world: World) -> Networks:
-    """Return networks on the device of this process, or its part of them; one alone has all."""
+    """Return the networks on the device of this process: all of them or, if sharded, its part."""
     config, device = experiment.training, torch.device(world.own_device(experiment.training.device))
     if not config.shard or world.size == 1:
         return networks.to(device)
@@ -35,7 +35,7 @@ def placed(networks: Networks, experiment: Experiment, world: World) -> Networks
 
 
 def _units(networks: Networks, experiment: Experiment) -> Iterator[nn.Module]:
-    """Yield what is gathered when it is called, inner modules first.
+    """Yield the modules that gather their parameters when they are called, inner ones first.
 
     Keys and values of the source are computed outside of their block. A search for orders computes
     with parts of blocks: there, the networks are gathered as one.
@@ -50,10 +50,10 @@ def _units(networks: Networks, experiment: Experiment) -> Iterator[nn.Module]:
 
 
 def undivided(networks: Networks, make: Callable[[], Networks], world: World) -> Networks | None:
-    """Return the networks as one process can use them alone: the main one; others get None.
+    """Return whole networks to the main process, None to the others.
 
-    All processes must come here. Parts are gathered one after the other, into networks without
-    memory that `make` returns.
+    All processes must call this. Parts are gathered one after the other; `make` returns networks
+    to put them into, which take no memory themselves.
     """
     if not any(map(is_divided, networks.parameters())):
         return networks

@@ -54,7 +54,7 @@ class Update:
         orders: nn.Module,
         decoder_optimiser: Optimiser,
         order_optimiser: Optimiser,
-        world: World = World(),  # noqa: B008  frozen
+        world: World = World(),
     ):
         self.experiment, self.phase, self.world = experiment, phase, world
         splits_orders = experiment.training.split == "orders"
@@ -88,7 +88,10 @@ class Update:
         return self._summary(parts, norms)
 
     def _set_training(self, decoder: bool, orders: bool) -> None:
-        """Say which networks have dropout, where that changes; PPO compares, so has none."""
+        """Switch between training and evaluation mode where it changes.
+
+        PPO compares probabilities, so its generator runs without dropout.
+        """
         if (self.decoder.training, self.orders.training) != (decoder, orders):
             self.decoder.train(decoder)
             self.orders.train(orders)  # a shared encoder is the decoder's

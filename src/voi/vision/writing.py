@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from voi.atomic import atomic_file, write_text
 from voi.errors import DataError
+from voi.tensor_header import tensor_header
 from voi.vision.backbone import Found
 from voi.vision.store import FORMAT, TYPES, RegionStore, open_store
 
@@ -127,7 +127,7 @@ class StoreWriter:
             "broken": dict(broken),
         }
         with atomic_file(self.path) as draft, draft.open("wb") as file:
-            file.write(self._header(offsets, said))
+            file.write(self._header(said))
             file.write(offsets.tobytes())
             file.write(np.array(found, "<i4").tobytes())
             for name in _PARTS:
@@ -135,20 +135,13 @@ class StoreWriter:
         shutil.rmtree(self.folder)
         return open_store(self.path)
 
-    def _header(self, offsets: np.ndarray, said: Mapping[str, Any]) -> bytes:
-        """Return the header of a safetensors file, filled up so that the data is aligned."""
+    def _header(self, said: Mapping[str, Any]) -> bytes:
+        """Return the header of the final file, with what is said about its images."""
         regions = self.num_regions
-        shapes = {"offsets": ("I64", [len(offsets)]), "labels": ("I32", [regions])}
+        shapes = {"offsets": ("I64", [len(self.done) + 1]), "labels": ("I32", [regions])}
         shapes |= {name: (kind, [regions, *self._columns(name)]) for name, kind in _PARTS.items()}
         texts = {key: json.dumps(value, ensure_ascii=False) for key, value in said.items()}
-        table: dict[str, Any] = {"__metadata__": {"format": FORMAT, **texts}}
-        end = 0
-        for name, (kind, shape) in shapes.items():
-            start, end = end, end + int(np.prod(shape)) * np.dtype(TYPES[kind]).itemsize
-            table[name] = {"dtype": kind, "shape": shape, "data_offsets": [start, end]}
-        header = json.dumps(table, ensure_ascii=False).encode()
-        header += b" " * (-len(header) % 8)
-        return struct.pack("<Q", len(header)) + header
+        return tensor_header(shapes, {"format": FORMAT, **texts})
 
     def _copy(self, name: str, file: IO[bytes]) -> None:
         with self._file(name).open("rb") as part:

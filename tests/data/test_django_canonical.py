@@ -3,7 +3,12 @@
 import pytest
 
 from shared_data import shared_data
-from voi.data.django import canonical_code, canonical_description, canonical_pair, numbered_strings
+from voi.data.django_canonical import (
+    canonical_code,
+    canonical_description,
+    canonical_pair,
+    numbered_strings,
+)
 
 
 @pytest.mark.parametrize(
