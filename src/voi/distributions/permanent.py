@@ -41,14 +41,14 @@ def log_permanent_exact(
     tensor(6.)
     """
     logits, lengths = square_logits(logits, lengths)
+    block = finite_block(logits, lengths)
     n = int(lengths.max()) if lengths.numel() else 0
-    logits = logits[..., :n, :n]
     if n > MAX_EXACT_SIZE:
         raise ValueError(
             f"the exact permanent is limited to n <= {MAX_EXACT_SIZE}, got n = {n}: "
             'use partition="bethe" (log_permanent_bethe)'
         )
-    X = finite_block(logits, lengths).double()
+    X = block[..., :n, :n].double()
     totals = X.new_zeros(*X.shape[:-2], 1)  # [*batch, subsets], F of one level
     prefixes = [totals[..., 0]]  # F of {0, ..., k - 1}, all a row of length k can use
     for t, level in enumerate(subset_levels(n, logits.device)[1:]):
@@ -106,9 +106,9 @@ def log_permanent_bethe(
     with torch.no_grad():
         X = block_diagonal(finite_block(logits, lengths), lengths)
         X = X.double().reshape(lengths.numel(), n, n)
-        scaled = _scaled(X)
-        fixed_point = _propagate(scaled, tolerance, max_iterations)
-        factors = (X - scaled).diagonal(dim1=-2, dim2=-1).sum(-1)  # of all rows and columns
+        by_row, by_column = _potentials(X)
+        fixed_point = _propagate(X - by_row - by_column, tolerance, max_iterations)
+        factors = by_row.sum((-2, -1)) + by_column.sum((-2, -1))
     found = Bethe(
         value=(fixed_point.value + factors).to(logits.dtype).reshape(lengths.shape),
         marginals=fixed_point.marginals.to(logits.dtype).reshape(logits.shape),
@@ -137,20 +137,22 @@ def envelope(
     return bethe.value + (bethe.marginals * (X - X.detach())).sum(dim=(-2, -1))
 
 
-def _scaled(X: Float[Tensor, "rows n n"]) -> Float[Tensor, "rows n n"]:
-    """Return X less a number per row and one per column, rows and columns of exp X summing to 1."""
-    if X.numel() == 0:
-        return X
-    scaled = X.log_softmax(-1)
+def _potentials(
+    X: Float[Tensor, "rows n n"],
+) -> tuple[Float[Tensor, "rows n 1"], Float[Tensor, "rows 1 n"]]:
+    """Return what to subtract from rows and columns, so that those of exp X sum to nearly one."""
+    by_row = X.logsumexp(-1, keepdim=True)
+    by_column = X.new_zeros(X.shape[0], 1, X.shape[-1])
     uneven = torch.arange(X.shape[0], device=X.device)
-    for _ in range(MAX_SCALINGS):
-        columns = scaled[uneven].logsumexp(-2, keepdim=True)
-        is_uneven = columns.abs().amax((-2, -1)) > UNEVEN
-        uneven, columns = uneven[is_uneven], columns[is_uneven]
+    for _ in range(MAX_SCALINGS if X.numel() else 0):
+        excess = (X[uneven] - by_row[uneven] - by_column[uneven]).logsumexp(-2, keepdim=True)
+        is_uneven = excess.abs().amax((-2, -1)) > UNEVEN
+        uneven, excess = uneven[is_uneven], excess[is_uneven]
         if not len(uneven):
             break
-        scaled[uneven] = (scaled[uneven] - columns).log_softmax(-1)
-    return scaled
+        by_column[uneven] += excess
+        by_row[uneven] = (X[uneven] - by_column[uneven]).logsumexp(-1, keepdim=True)
+    return by_row, by_column
 
 
 def _propagate(X: Float[Tensor, "rows n n"], tolerance: float, max_iterations: int) -> Bethe:
