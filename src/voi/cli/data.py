@@ -32,7 +32,7 @@ from voi.cli.own_data import (
 from voi.data.addresses import DOWNLOADS
 from voi.data.download import Download, Fetched, fetch, unpack
 from voi.data.prepare import prepare as prepare_data
-from voi.data.readers import BadLinesError
+from voi.data.readers import LEFT_OUT, BadLinesError
 from voi.data.tasks import make_task
 from voi.data_report import DataReport, report_rows
 from voi.data_report import check as check_data
@@ -97,7 +97,9 @@ def _report(data: config.DataConfig) -> tuple[DataReport, str]:
         return check_data(make_task(data.task, data.options), data), ""
     except BadLinesError as error:
         options = {**data.options, "bad_lines": "skip"}
-        return check_data(make_task(data.task, options), data), error.advice
+        report = check_data(make_task(data.task, options), data)
+        notes = tuple(note.removesuffix(LEFT_OUT) for note in report.notes)
+        return replace(report, notes=notes), error.advice
 
 
 def _print_report(report: DataReport) -> None:
