@@ -136,6 +136,7 @@ class Phase:
     decoder_rate: float = 1e-3
     order_rate: float = 1e-3
     warmup: int = 0  # steps
+    warmup_share: float = 0.0  # of the phase, at most so much warms up; 0: no limit
     decay: Literal["constant", "linear"] = "constant"  # linear: to zero at the end of the phase
     decay_hold: float = 0.0  # share of the phase before decay starts
     entropy_weight: float = 1.0  # beta at the start
@@ -152,7 +153,7 @@ class Phase:
         require_least(self, f"{where}: ", decoder_rate=0, order_rate=0, warmup=0, align=0)
         require_least(self, f"{where}: ", alternate=0)
         check_kind(self.order or "voi")
-        require_between(self, f"{where}: ", 0, 1, "entropy_hold", "decay_hold")
+        require_between(self, f"{where}: ", 0, 1, "entropy_hold", "decay_hold", "warmup_share")
         require(
             self.entropy_final < 0 or self.entropy_weight > 0,
             f"{where}: entropy_weight must be positive to be annealed, got {self.entropy_weight}",
@@ -308,4 +309,8 @@ def _with_defaults(phase: dict[str, Any], shared: dict[str, Any]) -> dict[str, A
 _SECTIONS = tuple(f.name for f in dataclasses.fields(Experiment))
 PHASE_FIELDS = {f.name for f in dataclasses.fields(Phase)}
 _TRAINING_FIELDS = PHASE_FIELDS | {f.name for f in dataclasses.fields(TrainingConfig)}
-EXCLUSIVE = {"steps": "epochs", "epochs": "steps"}  # a phase is counted in one of them
+EXCLUSIVE = {  # a field, and which other one that is said before it takes the place of
+    "steps": "epochs",
+    "epochs": "steps",
+    "warmup": "warmup_share",
+}

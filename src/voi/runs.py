@@ -18,7 +18,7 @@ import torch
 from voi import checkpoint
 from voi.analysis import order_of_slots
 from voi.atomic import write_text
-from voi.config import Experiment
+from voi.config import Experiment, TrainingConfig
 from voi.data import Task
 from voi.data.example import first
 from voi.data.tasks import located, make_task
@@ -41,7 +41,7 @@ SAMPLES = 3  # targets that validation shows
 class Prepared:
     """Everything an experiment trains on, in ids."""
 
-    experiment: Experiment  # search.max_length and paths resolved
+    experiment: Experiment  # search.max_length, warm-ups and paths resolved
     task: Task
     codec: Codec
     train: Corpus
@@ -103,7 +103,18 @@ def _resolved(experiment: Experiment, task: Task, codec: Codec, train: Corpus) -
     data = dataclasses.replace(data, options=options, tokens=tokens, cache=cache)
     if not search.max_length:
         search = dataclasses.replace(search, max_length=int(train.targets.lengths.max()))
-    return dataclasses.replace(experiment, data=data, search=search)
+    training = _with_short_warmups(experiment.training, train)
+    return dataclasses.replace(experiment, data=data, search=search, training=training)
+
+
+def _with_short_warmups(training: TrainingConfig, train: Corpus) -> TrainingConfig:
+    """Return phases of which none warms up for more than its share, whatever its length."""
+    phases = []
+    for phase in training.phases:
+        most = round(phase.warmup_share * num_updates(train, phase, training.seed))
+        warmup = min(phase.warmup, max(1, most)) if phase.warmup_share else phase.warmup
+        phases.append(dataclasses.replace(phase, warmup=warmup))
+    return dataclasses.replace(training, phases=tuple(phases))
 
 
 def _cache(experiment: Experiment, split: str) -> Path | None:

@@ -252,6 +252,30 @@ def test_copying_that_cannot_be_learned_is_told(tmp_path, monkeypatch, capsys, l
     assert ("copying is not learned" in capsys.readouterr().out) == is_told
 
 
+def test_many_unknown_words_are_told_with_what_to_set(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.tsv").write_text("".join(f"a {i}\tb w{i} {i % 3}\n" for i in range(9)))
+    for command in (["train", "--dry-run"], ["data", "check"]):
+        assert call(monkeypatch, *command, "--data", "a.tsv") == 0
+        out = capsys.readouterr().out
+        assert "of the training target tokens are unknown: know all words with --set " in out
+        assert "--set data.tokens.min_count=1, or cut them into pieces" in out
+        assert "copying is not learned" not in out
+
+
+def test_short_runs_on_own_files_are_not_all_warm_up(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.tsv").write_text("".join(f"a {i}\tb {i % 3}\n" for i in range(200)))
+    assert call(monkeypatch, "train", "--data", "a.tsv", "--dry-run") == 0
+    out = capsys.readouterr().out
+    assert "steps: main 120 (20 epochs)" in out
+    assert '"warmup": 12,' in out
+    assert "warms up" not in out
+    own = ["--set", "training.warmup=100"]
+    assert call(monkeypatch, "train", "--data", "a.tsv", "--dry-run", *own) == 0
+    out = capsys.readouterr().out
+    assert '"warmup": 100,' in out
+    assert "warms up for 100 of them: it learns little; give --set training.warmup=12, or" in out
+
+
 def test_square_brackets_in_texts_and_folders_are_printed_as_they_are(
     tmp_path, monkeypatch, capsys
 ):
