@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -150,10 +151,13 @@ def start(
 def check_folder(run: Path) -> None:
     """Raise the error for a folder that a new run cannot use; nothing is made."""
     if run.is_dir() and any(run.iterdir()):
-        raise CheckpointError(
-            f"{run} is not empty: continue it with `voi train --resume {run}`, or choose another "
-            f"folder with --out"
-        )
+        is_run = (run / "data.json").is_file()
+        advice = "choose another folder with --out"
+        if checkpoint.has_checkpoint(run):
+            advice = f"continue it with `voi train --resume {shlex.quote(str(run))}`, or {advice}"
+        elif is_run:
+            advice = f"its run has no checkpoint to continue from; remove it, or {advice}"
+        raise CheckpointError(f"{run} is not empty: {advice}")
     nearest = next(path for path in (run, *run.absolute().parents) if path.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise _unwritable(run, f"{nearest} is no folder that can be written")
@@ -211,10 +215,7 @@ def _last(run: Path) -> Path:
     if (run / "manifest.json").is_file():
         found += ", got a folder of weights alone: give the run that it comes from"
     elif (run / "data.json").is_file():
-        found = (
-            f"it was stopped before its first checkpoint; start anew with another --out, or remove "
-            f"{run} first"
-        )
+        found = f"it was stopped before its first checkpoint; {checkpoint.way_on(run)}"
     raise CheckpointError(f"nothing to resume in {run}: {found}")
 
 
@@ -285,7 +286,8 @@ def _digest(corpus: Corpus) -> str:
 def _readme(run: Path, experiment: Experiment) -> str:
     return (
         f"A run of voi on {experiment.data.task} with order {experiment.order.kind}. "
-        f'Reload it with `voi.load("{run}")`, go on with `voi train --resume {run}`.\n'
+        f'Reload it with `voi.load("{run}")`, go on with '
+        f"`voi train --resume {shlex.quote(str(run))}`.\n"
     )
 
 

@@ -1,5 +1,6 @@
 """`voi data`: look at data before training on it; fetch and prepare published data sets."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -138,7 +139,7 @@ def prepare(
         console.print(f"{name}: {split.num_pairs:,} pairs{dropped}", highlight=False)
     if prepared.note:
         console.print(prepared.note, highlight=False)
-    place = f" --data {made}" if out else ""
+    place = f" --data {shlex.quote(str(made))}" if out else ""
     console.print(f"made {made}; next: voi train {task}-small{place}", highlight=False)
 
 
@@ -164,7 +165,8 @@ def download(
     for item in _with_checksums(DOWNLOADS[task], sha256 or []):
         console.print(_described(_fetched(item, folder, console)), highlight=False)
     if task != "coco":
-        console.print(f"next: voi data prepare {task} --from {folder}", highlight=False)
+        made = shlex.quote(str(folder))
+        console.print(f"next: voi data prepare {task} --from {made}", highlight=False)
 
 
 def _with_checksums(items: Sequence[Download], settings: Sequence[str]) -> list[Download]:

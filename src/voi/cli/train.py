@@ -1,5 +1,6 @@
 """`voi train`: learn an order on a task, with live progress, and show what was learned."""
 
+import shlex
 import signal
 from pathlib import Path
 from typing import Annotated, Any
@@ -174,11 +175,17 @@ def _run(trainer: Trainer, run: Path, watch: TrainingBar, console: Console) -> N
     is_finished = trainer.run()
     trainer.world.leave()
     watch.close()
-    if not is_finished:
-        say(f"stopped at step {trainer.progress.step:,}: voi train --resume {run}", console)
+    complete = f"the run is complete and saved in {run}"
+    if not is_finished or trainer.stopped_by:
+        on = f"stopped at step {trainer.progress.step:,}: voi train --resume {shlex.quote(str(run))}"
+        say(complete if is_finished else on, console)
         raise SystemExit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
     if trainer.world.is_main:
-        print_learned(run, console)
+        try:
+            print_learned(run, console)
+        except KeyboardInterrupt:
+            say(complete, console)
+            raise
 
 
 def _print_plan(prepared: Prepared, console: Console) -> None:
