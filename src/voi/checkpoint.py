@@ -202,9 +202,7 @@ def _check_files(folder: Path, manifest: Mapping[str, Any], names: Iterable[str]
     for name in names:
         file = folder / name
         if not file.is_file() or _digest(file) != manifest["files"].get(name):
-            raise CheckpointError(
-                f"{file} is missing, truncated or changed: {_restored(folder)}"
-            )
+            raise CheckpointError(f"{file} is missing, truncated or changed: {_restored(folder)}")
 
 
 def _restored(folder: Path) -> str:

@@ -76,6 +76,10 @@ def test_a_messy_file_is_trained_on_when_asked_for(monkeypatch, capsys, file):
     assert "there is no test split" in said(capsys)[1]
     assert call(monkeypatch, "show", "run") == 2
     assert "this run has sources: give one, such as" in said(capsys)[1]
+    for command in (["orders", "run"], ["distill", "run", "--out", "new", "--split", "test"]):
+        assert call(monkeypatch, *command) == 2
+        error = said(capsys)[1]
+        assert error == "voi: there is no test split: choose one of train, valid with --split"
 
 
 def test_long_test_examples_do_not_spoil_the_end_of_training(monkeypatch, capsys, tmp_path):
@@ -102,6 +106,7 @@ def test_a_dry_run_counts_the_steps_of_epochs(monkeypatch, capsys, tmp_path):
     [
         (["trian"], "No such command 'trian'. Did you mean 'train'?: see voi --help"),
         (["train", "--dta", "x"], "No such option: --dta"),
+        (["data", "check", "--data"], "requires an argument: see voi data check --help"),
         (["generate"], "see voi generate --help"),
         (["generate", "nowhere", "--beam", "many"], "Invalid value for '--beam'"),
         (["train", "a.tsv"], "give pairs of your own as --data a.tsv"),
@@ -226,6 +231,14 @@ def test_faults_of_the_program_are_not_hidden(monkeypatch):
     monkeypatch.setattr("voi.cli.data.check_data", wrong)
     with pytest.raises(ZeroDivisionError):
         call(monkeypatch, "data", "check")
+
+
+def test_a_check_says_which_task_it_is_of(monkeypatch, capsys, file):
+    assert call(monkeypatch, "data", "check") == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "task chain, as nothing is given; your own pairs with --data pairs.tsv"
+    assert call(monkeypatch, "data", "check", "sorting") == 0
+    assert capsys.readouterr().out.startswith("task sorting\n")
 
 
 def test_the_version_is_printed(monkeypatch, capsys):

@@ -198,7 +198,9 @@ def test_a_file_without_a_tab(tmp_path):
 
 def test_lines_that_end_with_a_carriage_return_alone(tmp_path):
     path = write(tmp_path, "a.tsv", b"a\tb\rc\td\r")
-    with pytest.raises(DataError, match=r"carriage return alone: convert it, as with awk 1 RS='\\r'"):
+    with pytest.raises(
+        DataError, match=r"carriage return alone: convert it, as with awk 1 RS='\\r'"
+    ):
         read_tsv(path, Fields())
     assert list(read_tsv(write(tmp_path, "b.tsv", b"a\tb\r"), Fields())) == [Example("a", "b")]
 
@@ -208,7 +210,9 @@ def test_lines_that_end_with_a_carriage_return_alone(tmp_path):
 )
 def test_a_json_array(tmp_path, content):
     path = write(tmp_path, "a.json", content)
-    with pytest.raises(DataError, match=r"is one JSON array, .*: convert it, as with jq -c '\.\[\]"):
+    with pytest.raises(
+        DataError, match=r"is one JSON array, .*: convert it, as with jq -c '\.\[\]"
+    ):
         read_jsonl(path, Fields())
 
 
@@ -224,7 +228,9 @@ def test_a_file_of_another_layout_is_told_how_to_name_its_columns(tmp_path):
         with pytest.raises(DataError, match=r"line 1 has 3 columns.*data\.options\.columns"):
             read_tsv(path, Fields(), bad_lines)
     rows = write(tmp_path, "a.jsonl", b'{"text": "a", "target": "x"}\n')
-    with pytest.raises(DataError, match=r"it has text, target.*--set data\.options\.source_key=\.\.\."):
+    with pytest.raises(
+        DataError, match=r"it has text, target.*--set data\.options\.source_key=\.\.\."
+    ):
         read_jsonl(rows, Fields())
 
 

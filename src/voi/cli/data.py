@@ -70,9 +70,13 @@ def check(
     Example: voi data check --data train.tsv --valid dev.tsv
     """
     own = data_settings(data, source, target, valid, test)
-    table = own_table(task or ("files" if own else "chain"), own)
+    name = task or ("files" if own else "chain")
+    table = own_table(name, own)
     table = experiments.override(table, settings or [])
     data_config = config.experiment(table).data
+    if not own:
+        others = "" if task else ", as nothing is given; your own pairs with --data pairs.tsv"
+        print(f"task {name}{others}")
     report, advice = _report(data_config)
     if advice:
         print("what there is without the lines that cannot be used:")

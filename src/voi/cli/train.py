@@ -177,7 +177,9 @@ def _run(trainer: Trainer, run: Path, watch: TrainingBar, console: Console) -> N
     watch.close()
     complete = f"the run is complete and saved in {run}"
     if not is_finished or trainer.stopped_by:
-        on = f"stopped at step {trainer.progress.step:,}: voi train --resume {shlex.quote(str(run))}"
+        on = (
+            f"stopped at step {trainer.progress.step:,}: voi train --resume {shlex.quote(str(run))}"
+        )
         say(complete if is_finished else on, console)
         raise SystemExit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
     if trainer.world.is_main:
