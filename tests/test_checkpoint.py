@@ -234,6 +234,26 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     check(error)
 
 
+def test_a_folder_that_must_not_be_written_is_not_told_to_free_space(folder, monkeypatch):
+    def fail(*arguments):
+        raise OSError(13, "Permission denied")
+
+    monkeypatch.setattr(checkpoint, "save_file", fail)
+    with pytest.raises(CheckpointError, match="Permission denied; allow writing there or choose"):
+        save(folder, *model())
+
+
+def test_other_checkpoints_of_a_damaged_run_are_named(folder):
+    other = folder.with_name("step-00000009")
+    save(other, *model())
+    (folder / "manifest.json").unlink()
+    with pytest.raises(CheckpointError, match=f"manifest.json is missing; .*run: {other}$"):
+        load(folder)
+    (folder.parent.parent / "best.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"best.json names no checkpoint: remove it or rest"):
+        checkpoint.find(folder.parent.parent)
+
+
 def test_pointers(folder):
     run = folder.parent.parent
     assert pointed(run, "last") is None

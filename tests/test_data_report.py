@@ -58,6 +58,7 @@ def test_words_that_can_be_copied_are_known():
     pairs.splits["test"] = pairs.splits["valid"]
     report = check(pairs, DataConfig(tokens={"copy": True}))
     assert report.splits[1].unknown_targets == 1 / 2
+    assert report.splits[1].unknown_sources == 1 / 2, "b is only copied"
     assert [split.targets_with_copies for split in report.splits] == [0, 1, 1]
     plain = check(pairs, DataConfig())
     assert [split.targets_with_copies for split in plain.splits] == [0, 0, 0]

@@ -9,6 +9,7 @@ SHA-256 of every file, so that a truncated copy is found before it is used. Noth
 import difflib
 import hashlib
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from voi.atomic import atomic_folder, write_text
 from voi.config import Experiment, experiment
-from voi.errors import CheckpointError, VoiError
+from voi.errors import CheckpointError, VoiError, unwritten
 from voi.networks import Networks
 from voi.tables import to_table
 from voi.tensor_file import gather_all, save_file
@@ -73,10 +74,24 @@ def save(
             manifest = {"format": FORMAT, "region_size": region_size, "files": files}
             _write_json(draft / "manifest.json", manifest)
     except (OSError, SafetensorError) as error:
+        advice = " or choose another folder"
+        if state is not None:  # of a run, in its folder of checkpoints
+            advice = f", then {way_on(folder.parent.parent)}"
         raise CheckpointError(
-            f"cannot write checkpoint {folder}: {error}; free space or choose another folder, "
-            f"then continue with --resume"
+            f"cannot write checkpoint {folder}: {unwritten(error)}{advice}"
         ) from error
+
+
+def way_on(run: Path) -> str:
+    """Return how to go on with a run: from a checkpoint, or anew where there is none yet."""
+    if has_checkpoint(run):
+        return f"continue with `voi train --resume {shlex.quote(str(run))}`"
+    return f"start anew with another --out, or remove {run} first"
+
+
+def has_checkpoint(run: Path) -> bool:
+    """Return whether there is something to resume in a run folder."""
+    return any((run / f"{name}.json").is_file() for name in ("last", "best"))
 
 
 def take_part(networks: Networks, state: TrainingState) -> None:
@@ -134,7 +149,10 @@ def pointed(run: Path, name: str) -> Path | None:
     path = run / f"{name}.json"
     if not path.is_file():
         return None
-    table = _read_json(path)
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        table = None
     if not isinstance(table, dict) or not isinstance(table.get("checkpoint"), str):
         raise CheckpointError(f"{path} names no checkpoint: remove it or restore it")
     return run / table["checkpoint"]
@@ -164,7 +182,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a model folder; one that this version cannot use is an error."""
     path = folder / "manifest.json"
     if not path.is_file():
-        raise CheckpointError(f"no checkpoint in {folder}: manifest.json is missing")
+        raise CheckpointError(
+            f"no checkpoint in {folder}: manifest.json is missing; {_restored(folder)}"
+        )
     manifest = _read_json(path)
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
@@ -182,10 +202,17 @@ def _check_files(folder: Path, manifest: Mapping[str, Any], names: Iterable[str]
     for name in names:
         file = folder / name
         if not file.is_file() or _digest(file) != manifest["files"].get(name):
-            raise CheckpointError(
-                f"{file} is missing, truncated or changed: restore it, or continue from another "
-                f"checkpoint of the run"
-            )
+            raise CheckpointError(f"{file} is missing, truncated or changed: {_restored(folder)}")
+
+
+def _restored(folder: Path) -> str:
+    """Return what to do about a damaged folder; other checkpoints of its run are named."""
+    if folder.parent.name != "checkpoints":
+        return "restore it, or fetch the whole folder again"
+    others = [path for path in sorted(folder.parent.glob("step-*")) if path != folder]
+    if not others:
+        return "restore it, or train again, as the run has no other checkpoint"
+    return f"restore it, or take another checkpoint of the run: {', '.join(map(str, others))}"
 
 
 def _digest(path: Path) -> dict[str, Any]:
@@ -204,7 +231,7 @@ def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"cannot read {path}: {error}") from error
+        raise CheckpointError(f"cannot read {path} ({error}): restore it") from error
 
 
 def _reason(error: Exception) -> str:

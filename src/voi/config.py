@@ -9,6 +9,7 @@ from typing import Any, Literal
 from voi.errors import ConfigError
 from voi.tables import (
     as_table,
+    convert,
     from_table,
     require,
     require_between,
@@ -136,6 +137,7 @@ class Phase:
     decoder_rate: float = 1e-3
     order_rate: float = 1e-3
     warmup: int = 0  # steps
+    warmup_share: float = 0.0  # of the phase, at most so much warms up; 0: no limit
     decay: Literal["constant", "linear"] = "constant"  # linear: to zero at the end of the phase
     decay_hold: float = 0.0  # share of the phase before decay starts
     entropy_weight: float = 1.0  # beta at the start
@@ -144,6 +146,8 @@ class Phase:
 
     def __post_init__(self) -> None:
         where = f"phase {self.name!r}"
+        require(self.steps >= 0, f"{where}: steps must be at least 1, got {self.steps}")
+        require(self.epochs >= 0, f"{where}: epochs must be above 0, got {self.epochs:g}")
         require(
             (self.steps > 0) != (self.epochs > 0),
             f"{where} needs either steps or epochs, got steps={self.steps} epochs={self.epochs:g}",
@@ -152,7 +156,7 @@ class Phase:
         require_least(self, f"{where}: ", decoder_rate=0, order_rate=0, warmup=0, align=0)
         require_least(self, f"{where}: ", alternate=0)
         check_kind(self.order or "voi")
-        require_between(self, f"{where}: ", 0, 1, "entropy_hold", "decay_hold")
+        require_between(self, f"{where}: ", 0, 1, "entropy_hold", "decay_hold", "warmup_share")
         require(
             self.entropy_final < 0 or self.entropy_weight > 0,
             f"{where}: entropy_weight must be positive to be annealed, got {self.entropy_weight}",
@@ -289,6 +293,8 @@ def experiment(table: Mapping[str, Any]) -> Experiment:
     for key in training.keys() - _TRAINING_FIELDS:
         raise unknown_name("setting of training", key, _TRAINING_FIELDS)
     shared = {key: training.pop(key) for key in list(training) if key in PHASE_FIELDS}
+    for key, value in shared.items():  # named as they were set, not as fields of every phase
+        convert(_PHASE_TYPES[key], value, f"training.{key}")
     phases = training.get("phases", [{}])
     if not isinstance(phases, list | tuple) or not phases:
         raise ConfigError(f"training.phases must be a list of tables, one each, got {phases!r}")
@@ -306,6 +312,11 @@ def _with_defaults(phase: dict[str, Any], shared: dict[str, Any]) -> dict[str, A
 
 
 _SECTIONS = tuple(f.name for f in dataclasses.fields(Experiment))
+_PHASE_TYPES = typing.get_type_hints(Phase)
 PHASE_FIELDS = {f.name for f in dataclasses.fields(Phase)}
 _TRAINING_FIELDS = PHASE_FIELDS | {f.name for f in dataclasses.fields(TrainingConfig)}
-EXCLUSIVE = {"steps": "epochs", "epochs": "steps"}  # a phase is counted in one of them
+EXCLUSIVE = {  # a field, and which other one that is said before it takes the place of
+    "steps": "epochs",
+    "epochs": "steps",
+    "warmup": "warmup_share",
+}

@@ -12,6 +12,7 @@ from voi.data.example import Example, Regions, Source, Task, place_of
 from voi.data.keys import pair_key
 from voi.data.tasks import split_names
 from voi.tokens.codec import Codec, build_codec
+from voi.tokens.config import unknown_advice
 from voi.tokens.limits import Limit, advice, limits_of, problems
 from voi.tokens.vocabulary import UNK
 
@@ -36,7 +37,7 @@ class SplitReport:
     num_examples: int
     source: Lengths | None  # None: there are no sources
     target: Lengths
-    unknown_sources: float  # share of source tokens outside the vocabulary
+    unknown_sources: float  # share of source tokens outside the vocabulary, copied or not
     unknown_targets: float  # share of target tokens outside the vocabulary
     targets_with_unknown: float  # share of targets with at least one such token
     targets_with_copies: float  # share of targets with a token that is copied from the source
@@ -59,8 +60,8 @@ class DataReport:
 def check(task: Task, config: DataConfig) -> DataReport:
     """Return what the splits of a task are like; files are read and checked on the way.
 
-    Pairs are compared as texts, up to white space. Whether a token is known is asked after
-    copying, so a word that can be copied counts as known.
+    Pairs are compared as texts, up to white space. A target word that can be copied counts as
+    known; a source word outside the vocabulary does not, as copying is all that it is good for.
     """
     names = split_names(task)
     train = task.split("train")
@@ -73,6 +74,8 @@ def check(task: Task, config: DataConfig) -> DataReport:
             splits.append(_split_report(name, _measure(task.split(name), codec), seen, config))
     notes = [*getattr(task, "notes", ())]
     notes += [f"{split.name}: {split.too_long}" for split in splits if split.too_long]
+    unknown = unknown_advice(splits[0].unknown_targets, codec.config)
+    notes += [unknown] if unknown and codec.vocabulary.num_target_words else []
     vocabulary = codec.vocabulary
     return DataReport(len(vocabulary), vocabulary.num_target_words, tuple(splits), tuple(notes))
 
@@ -96,16 +99,17 @@ class _Measured:
 
 
 def _measure(examples: Sequence[Example], codec: Codec) -> _Measured:
-    measured = _Measured(examples)
+    measured, copies = _Measured(examples), codec.vocabulary.copies
+    unseen = {UNK, *copies}
     for index in range(len(examples)):
         example = examples[index]
         encoded = codec.encode(example)
         measured.has_source |= example.source is not None
         measured.source_lengths.append(_source_length(example.source, encoded.source))
         measured.target_lengths.append(len(encoded.target))
-        measured.unknown_sources.append((encoded.source or []).count(UNK))
+        measured.unknown_sources.append(sum(i in unseen for i in encoded.source or ()))
         measured.unknown_targets.append(encoded.target.count(UNK))
-        measured.copied_targets.append(sum(i in codec.vocabulary.copies for i in encoded.target))
+        measured.copied_targets.append(sum(i in copies for i in encoded.target))
         measured.digests += pair_key(example)
     return measured
 

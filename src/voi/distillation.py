@@ -9,7 +9,7 @@ from voi.analysis import read_traces
 from voi.atomic import write_text
 from voi.config import SearchConfig
 from voi.data import Example, Regions, Task
-from voi.data.tasks import split_names
+from voi.data.tasks import chosen_split, split_names
 from voi.errors import DataError
 from voi.evaluation.identity import notes, weights_digest
 from voi.evaluation.outputs import Item, write_outputs
@@ -43,7 +43,7 @@ def distill(
     """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / OUTPUTS).exists():
         raise DataError(f"{folder} is not empty and not of voi distill: choose another with --out")
-    examples = task.split(split)
+    examples = chosen_split(task, split)
     items = [_item(example) for example in examples]
     about = {"checkpoint": weights_digest(model), "split": split}
     outputs = folder / OUTPUTS

@@ -1,5 +1,7 @@
 """Errors that a user can mend; the command line prints them as one line and exits with 2."""
 
+import errno
+
 
 class VoiError(Exception):
     """What was expected, what came, and what to do, in one line.
@@ -25,3 +27,16 @@ class CheckpointError(VoiError):
 
 class MissingExtraError(VoiError):
     """An optional dependency that is not installed; the message names the extra."""
+
+
+def unwritten(error: Exception) -> str:
+    """Return why something could not be written, and what to do about it.
+
+    >>> unwritten(OSError(28, "No space left on device")), unwritten(OSError(13, "Not allowed"))
+    ('No space left on device; free space', 'Not allowed; allow writing there')
+    """
+    reason, number = getattr(error, "strerror", None) or str(error), getattr(error, "errno", None)
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{reason}; allow writing there"
+    is_full = number in (None, errno.ENOSPC, errno.EDQUOT)
+    return f"{reason}; {'free space' if is_full else 'check the path'}"

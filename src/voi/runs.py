@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ import torch
 from voi import checkpoint
 from voi.analysis import order_of_slots
 from voi.atomic import write_text
-from voi.config import Experiment
+from voi.config import Experiment, TrainingConfig
 from voi.data import Task
 from voi.data.example import first
 from voi.data.tasks import located, make_task
@@ -41,7 +42,7 @@ SAMPLES = 3  # targets that validation shows
 class Prepared:
     """Everything an experiment trains on, in ids."""
 
-    experiment: Experiment  # search.max_length and paths resolved
+    experiment: Experiment  # search.max_length, warm-ups and paths resolved
     task: Task
     codec: Codec
     train: Corpus
@@ -103,7 +104,18 @@ def _resolved(experiment: Experiment, task: Task, codec: Codec, train: Corpus) -
     data = dataclasses.replace(data, options=options, tokens=tokens, cache=cache)
     if not search.max_length:
         search = dataclasses.replace(search, max_length=int(train.targets.lengths.max()))
-    return dataclasses.replace(experiment, data=data, search=search)
+    training = _with_short_warmups(experiment.training, train)
+    return dataclasses.replace(experiment, data=data, search=search, training=training)
+
+
+def _with_short_warmups(training: TrainingConfig, train: Corpus) -> TrainingConfig:
+    """Return phases of which none warms up for more than its share, whatever its length."""
+    phases = []
+    for phase in training.phases:
+        most = round(phase.warmup_share * num_updates(train, phase, training.seed))
+        warmup = min(phase.warmup, max(1, most)) if phase.warmup_share else phase.warmup
+        phases.append(dataclasses.replace(phase, warmup=warmup))
+    return dataclasses.replace(training, phases=tuple(phases))
 
 
 def _cache(experiment: Experiment, split: str) -> Path | None:
@@ -139,10 +151,13 @@ def start(
 def check_folder(run: Path) -> None:
     """Raise the error for a folder that a new run cannot use; nothing is made."""
     if run.is_dir() and any(run.iterdir()):
-        raise CheckpointError(
-            f"{run} is not empty: continue it with `voi train --resume {run}`, or choose another "
-            f"folder with --out"
-        )
+        is_run = (run / "data.json").is_file()
+        advice = "choose another folder with --out"
+        if checkpoint.has_checkpoint(run):
+            advice = f"continue it with `voi train --resume {shlex.quote(str(run))}`, or {advice}"
+        elif is_run:
+            advice = f"its run has no checkpoint to continue from; remove it, or {advice}"
+        raise CheckpointError(f"{run} is not empty: {advice}")
     nearest = next(path for path in (run, *run.absolute().parents) if path.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise _unwritable(run, f"{nearest} is no folder that can be written")
@@ -200,10 +215,7 @@ def _last(run: Path) -> Path:
     if (run / "manifest.json").is_file():
         found += ", got a folder of weights alone: give the run that it comes from"
     elif (run / "data.json").is_file():
-        found = (
-            f"it was stopped before its first checkpoint; start anew with another --out, or remove "
-            f"{run} first"
-        )
+        found = f"it was stopped before its first checkpoint; {checkpoint.way_on(run)}"
     raise CheckpointError(f"nothing to resume in {run}: {found}")
 
 
@@ -274,7 +286,8 @@ def _digest(corpus: Corpus) -> str:
 def _readme(run: Path, experiment: Experiment) -> str:
     return (
         f"A run of voi on {experiment.data.task} with order {experiment.order.kind}. "
-        f'Reload it with `voi.load("{run}")`, go on with `voi train --resume {run}`.\n'
+        f'Reload it with `voi.load("{run}")`, go on with '
+        f"`voi train --resume {shlex.quote(str(run))}`.\n"
     )
 
 

@@ -13,6 +13,9 @@ from typing import Any, Literal
 from voi.errors import ConfigError
 
 
+_KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
     """Return the error for a name that does not exist, naming the nearest that does."""
     names = sorted(known)
@@ -61,14 +64,15 @@ def from_table(cls: type, table: Mapping[str, Any], where: str = "") -> Any:
     for key in table:
         if key not in known:
             raise unknown_name("setting", where + key, (where + name for name in known))
-    values = {key: _convert(hints[key], value, where + key) for key, value in table.items()}
+    values = {key: convert(hints[key], value, where + key) for key, value in table.items()}
     try:
         return cls(**values)
     except TypeError as error:
         raise ConfigError(f"{where or 'experiment'}: {error}") from error
 
 
-def _convert(hint: Any, value: Any, where: str) -> Any:
+def convert(hint: Any, value: Any, where: str) -> Any:
+    """Return a plain value as a field of that type holds it; one that does not fit is an error."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint):
         return from_table(typing.cast(type, hint), as_table(value, where), where + ".")
@@ -79,11 +83,11 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     if origin is tuple and args[-1] is Ellipsis:
         if not isinstance(value, list | tuple):
             raise ConfigError(f"{where} must be a list, got {value!r}")
-        return tuple(_convert(args[0], v, f"{where}.{i}") for i, v in enumerate(value))
+        return tuple(convert(args[0], v, f"{where}.{i}") for i, v in enumerate(value))
     if origin is tuple:
         if not isinstance(value, Sequence) or len(value) != len(args):
             raise ConfigError(f"{where} must be a list of {len(args)} values, got {value!r}")
-        return tuple(_convert(a, v, where) for a, v in zip(args, value, strict=True))
+        return tuple(convert(a, v, where) for a, v in zip(args, value, strict=True))
     if origin in (Mapping, dict):
         return as_table(value, where)
     return _convert_plain(hint, value, where)
@@ -100,7 +104,7 @@ def _convert_plain(hint: Any, value: Any, where: str) -> Any:
     if hint is float and type(value) is int and abs(value) <= sys.float_info.max:
         return float(value)
     if hint in (int, float, str, bool) and type(value) is not hint:
-        raise ConfigError(f"{where} must be of type {hint.__name__}, got {value!r}")
+        raise ConfigError(f"{where} must be {_KINDS[hint]}, got {value!r}")
     if hint is float and not math.isfinite(value):
         raise ConfigError(f"{where} must be a finite number, got {value}")
     return value

@@ -63,8 +63,11 @@ def test_few_lines_in_another_encoding(monkeypatch, capsys, tmp_path):
     (tmp_path / "mixed.tsv").write_bytes(PAIRS.encode() + "é\té\n".encode("latin-1"))
     assert call(monkeypatch, "data", "check", "--data", "mixed.tsv") == 2
     out, error = capsys.readouterr()
-    assert "line 41 is not UTF-8 (byte 0xe9 at position 1): left out" in out
-    assert "training would stop at the lines above: convert it, as with iconv" in error
+    assert "line 41 is not UTF-8 (byte 0xe9 at position 1)\n" in out
+    assert "training would stop at the lines above: correct or remove them, or leave" in error
+    skip = ["--set", "data.options.bad_lines=skip"]
+    assert call(monkeypatch, "data", "check", "--data", "mixed.tsv", *skip) == 0
+    assert "position 1): left out\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["PAIRS.TSV", "folder"])

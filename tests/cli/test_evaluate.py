@@ -187,7 +187,7 @@ def test_settings_that_do_not_fit_what_is_there(run, monkeypatch, capsys):
     out = ("--out", run / "results")
     assert call(monkeypatch, "evaluate", run, "--beam", 2, *NONE, *out) == 0
     assert call(monkeypatch, "evaluate", run, "--beam", 3, *NONE, *out) == 2
-    assert "holds results for beam 2, this evaluation has 3" in capsys.readouterr().err
+    assert "holds results for beam 2, this command has 3" in capsys.readouterr().err
     assert call(monkeypatch, "evaluate", run, "--length-penalty", 1, *NONE) == 0
     assert (run / "evaluation" / "test-beam1-penalty1" / "scores.md").is_file()
 

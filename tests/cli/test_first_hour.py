@@ -76,6 +76,10 @@ def test_a_messy_file_is_trained_on_when_asked_for(monkeypatch, capsys, file):
     assert "there is no test split" in said(capsys)[1]
     assert call(monkeypatch, "show", "run") == 2
     assert "this run has sources: give one, such as" in said(capsys)[1]
+    for command in (["orders", "run"], ["distill", "run", "--out", "new", "--split", "test"]):
+        assert call(monkeypatch, *command) == 2
+        error = said(capsys)[1]
+        assert error == "voi: there is no test split: choose one of train, valid with --split"
 
 
 def test_long_test_examples_do_not_spoil_the_end_of_training(monkeypatch, capsys, tmp_path):
@@ -102,6 +106,7 @@ def test_a_dry_run_counts_the_steps_of_epochs(monkeypatch, capsys, tmp_path):
     [
         (["trian"], "No such command 'trian'. Did you mean 'train'?: see voi --help"),
         (["train", "--dta", "x"], "No such option: --dta"),
+        (["data", "check", "--data"], "requires an argument: see voi data check --help"),
         (["generate"], "see voi generate --help"),
         (["generate", "nowhere", "--beam", "many"], "Invalid value for '--beam'"),
         (["train", "a.tsv"], "give pairs of your own as --data a.tsv"),
@@ -228,6 +233,14 @@ def test_faults_of_the_program_are_not_hidden(monkeypatch):
         call(monkeypatch, "data", "check")
 
 
+def test_a_check_says_which_task_it_is_of(monkeypatch, capsys, file):
+    assert call(monkeypatch, "data", "check") == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "task chain, as nothing is given; your own pairs with --data pairs.tsv"
+    assert call(monkeypatch, "data", "check", "sorting") == 0
+    assert capsys.readouterr().out.startswith("task sorting\n")
+
+
 def test_the_version_is_printed(monkeypatch, capsys):
     assert call(monkeypatch, "--version") == 0
     assert capsys.readouterr().out.strip() == version("voi")
@@ -250,6 +263,30 @@ def test_copying_that_cannot_be_learned_is_told(tmp_path, monkeypatch, capsys, l
     command = ["train", "--data", tmp_path / "pairs.tsv", "--set", setting, "--dry-run"]
     assert call(monkeypatch, *command) == 0
     assert ("copying is not learned" in capsys.readouterr().out) == is_told
+
+
+def test_many_unknown_words_are_told_with_what_to_set(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.tsv").write_text("".join(f"a {i}\tb w{i} {i % 3}\n" for i in range(9)))
+    for command in (["train", "--dry-run"], ["data", "check"]):
+        assert call(monkeypatch, *command, "--data", "a.tsv") == 0
+        out = capsys.readouterr().out
+        assert "of the training target tokens are unknown: know all words with --set " in out
+        assert "--set data.tokens.min_count=1, or cut them into pieces" in out
+        assert "copying is not learned" not in out
+
+
+def test_short_runs_on_own_files_are_not_all_warm_up(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.tsv").write_text("".join(f"a {i}\tb {i % 3}\n" for i in range(200)))
+    assert call(monkeypatch, "train", "--data", "a.tsv", "--dry-run") == 0
+    out = capsys.readouterr().out
+    assert "steps: main 120 (20 epochs)" in out
+    assert '"warmup": 12,' in out
+    assert "warms up" not in out
+    own = ["--set", "training.warmup=100"]
+    assert call(monkeypatch, "train", "--data", "a.tsv", "--dry-run", *own) == 0
+    out = capsys.readouterr().out
+    assert '"warmup": 100,' in out
+    assert "warms up for 100 of them: it learns little; give --set training.warmup=12, or" in out
 
 
 def test_square_brackets_in_texts_and_folders_are_printed_as_they_are(

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from small_runs import call, tiny_trainer
+from small_runs import TINY, call, tiny_trainer
 from voi import Model, load
 from voi.analysis import from_record
 from voi.search import Hypothesis, Sampling
@@ -90,6 +90,7 @@ def test_prefix_sampling_and_trace(run, tmp_path, monkeypatch, capsys):
         ("x\n", ["--keywords", "A B C A", "--max-length", "2"], "raise max_length"),
         ("x\n", ["--keywords", "zebra"], "voi: 'zebra' cannot stand"),
         ("x\n", ["--keywords", " "], "give words with --keywords"),
+        ("x\n", ["--keywords", ""], "give words with --keywords: there are none"),
         ("x\n", ["--in-order"], "give --keywords with --in-order"),
         ("x\n", ["--temperature", "2"], "give --sample with --temperature"),
         ("x\n", ["--top-p", "1", "--seed", "0"], "give --sample with --top-p, --seed"),
@@ -152,14 +153,37 @@ def test_lines_without_source_and_empty_targets_are_told_of(run, tmp_path, monke
     out, error = capsys.readouterr()
     assert len(out.splitlines()) == 5
     assert error == f"voi: no source is given in {path}, line 2 and 2 more\n"
-    path.write_text("\n\n")  # a model of targets alone has no other lines
-    assert call(monkeypatch, "generate", run, path) == 0
-    assert not capsys.readouterr().err
     nothing = [[Hypothesis("", (), (), (), -1.0)]]
     monkeypatch.setattr(Model, "generate", lambda self, sources, **_: nothing * len(sources))
     path.write_text(SOURCES[0])
     assert call(monkeypatch, "generate", run, path) == 0
     assert capsys.readouterr().err == f"voi: an empty target was written for {path}, line 1\n"
+
+
+def test_blank_lines_alone_are_told(run, tmp_path, monkeypatch, capsys):
+    (tmp_path / "blank").write_text("\n\n")
+    assert call(monkeypatch, "generate", run, tmp_path / "blank") == 0
+    assert "voi: no source is given in" in capsys.readouterr().err
+
+
+def test_targets_alone_need_no_sources(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.tsv").write_text("".join(f"b {i % 9}\n" for i in range(40)))
+    settings = ['data.options.columns=["target"]', 'data.options.source_key=""', *TINY[1:]]
+    options = [part for one in (*settings, "training.steps=1") for part in ("--set", one)]
+    command = ["train", "--data", tmp_path / "a.tsv", *options, "--out", tmp_path / "run"]
+    assert call(monkeypatch, *command) == 0
+    (tmp_path / "blank").write_text("\n")
+    capsys.readouterr()
+    assert call(monkeypatch, "generate", tmp_path / "run", tmp_path / "blank") == 0
+    assert "no source" not in capsys.readouterr().err
+
+
+def test_sources_without_a_known_word_are_told(run, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "sources"
+    path.write_text("from-left a b c\nx y\nfrom-left x\nz\n")
+    assert call(monkeypatch, "generate", run, path) == 0
+    said = f"voi: no word of the source is in the model's vocabulary in {path}, line 2 and 1 more\n"
+    assert said in capsys.readouterr().err
 
 
 def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys):

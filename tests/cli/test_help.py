@@ -51,6 +51,11 @@ def test_help_shows_an_example(monkeypatch, capsys, words, command):
     assert {word for word in given if word.startswith("--")} <= options
 
 
+def test_runs_stand_in_one_pair_of_brackets(monkeypatch, capsys):
+    assert call(monkeypatch, "orders", "--help") == 0
+    assert "voi orders [OPTIONS] [RUN]... " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("words", "command"), COMMANDS, ids=lambda part: str(part))
 def test_no_option_only_says_its_default(words, command):
     """A flag that is off has no --no-flag."""

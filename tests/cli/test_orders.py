@@ -167,6 +167,11 @@ def test_a_missing_extra_leaves_out_its_part(run, tmp_path, monkeypatch):
     assert "no figures: " in output
     assert "pip install 'voi[plots]'" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "figures").exists()
+    monkeypatch.setattr(voi.cli.orders, "load", lambda *path: pytest.fail("the work was begun"))
+    with pytest.raises(MissingExtraError, match="tagging needs x"):
+        orders(run, "--tagger", "hanta")
+    with pytest.raises(MissingExtraError, match=r"voi\[plots\]"):
+        orders(run, "--format", "png", "--out", tmp_path)
 
 
 def test_a_beam_is_at_least_one(run, monkeypatch, capsys):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import voi.cli.show
 from small_models import TINY, roughen
+from small_runs import call
 from voi import checkpoint, load
 from voi.cli.app import app
 from voi.config import experiment
@@ -72,6 +73,13 @@ def test_gaps_and_keywords_are_obeyed(run):
     assert "c" in steps_in(show(run, "a b", "--keywords", "c"))[-1].split()
 
 
+def test_a_source_without_a_known_word_is_told(run, monkeypatch, capsys):
+    for source, is_told in (("x y", True), ("x a", False)):
+        assert call(monkeypatch, "show", run, source) == 0
+        said = capsys.readouterr().err
+        assert (said == "voi: no word of the source is in the model's vocabulary\n") == is_told
+
+
 def test_a_source_may_look_like_markup(run):
     assert show(run, "[bold] [/x]").startswith("[bold] [/x]\n")
 
@@ -117,7 +125,9 @@ def test_what_cannot_be_shown_is_said(run, tmp_path):
         show(run, "a", "--dark")
     with pytest.raises(CheckpointError, match="no model"):
         show(tmp_path, "a b")
-    with pytest.raises(ConfigError, match="one of"):
+    with pytest.raises(ConfigError, match="give --gaps or --keywords, not both"):
         show(run, "a b", "--gaps", "a ___", "--keywords", "c")
+    with pytest.raises(ConfigError, match="give words with --keywords: there are none"):
+        show(run, "a b", "--keywords", "")
     with pytest.raises(DataError, match="describes images"):
         show(saved(tmp_path / "images", region_size=3), "a b")

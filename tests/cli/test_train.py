@@ -1,12 +1,16 @@
 """`voi train` as a user meets it: what it prints, and one line for what can be mended."""
 
+import io
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import voi
 from small_runs import call, settings_of
@@ -34,6 +38,58 @@ def test_trains_and_shows_what_was_learned(monkeypatch, capsys, tmp_path):
     assert isinstance(str(model.generate(["from-left a b c"])[0][0]), str)
     assert call(monkeypatch, "train", "chain", *settings_of()) == 0
     assert (tmp_path / "runs" / "chain-2").is_dir()
+
+
+def test_a_signal_in_the_last_validation_ends_a_complete_run(monkeypatch, capsys):
+    def interrupted(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        return validate(*arguments, **options)
+
+    validate = runs.validate
+    monkeypatch.setattr(runs, "validate", interrupted)
+    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 130
+    out = capsys.readouterr().out
+    assert "SIGINT: the last step is done, saving" in out
+    assert "the run is complete and saved in run" in out
+    assert "learned order" not in out
+    assert voi.load("run").experiment.order.kind == "voi"
+
+
+def test_ctrl_c_while_showing_what_was_learned(monkeypatch, capsys):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("voi.cli.train.print_learned", interrupted)
+    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 130
+    out, err = capsys.readouterr()
+    assert "the run is complete and saved in run" in out
+    assert err == "voi: interrupted\n"
+
+
+def test_a_signal_while_a_line_is_printed_does_not_print_it_twice(monkeypatch, capsys):
+    class Signalling(io.StringIO):
+        def flush(self):
+            if "step 2/" in self.getvalue() and not self.was_sent:
+                self.was_sent = True
+                os.kill(os.getpid(), signal.SIGINT)
+
+        was_sent = False
+
+    stream = Signalling()
+    console = Console(file=stream, soft_wrap=True)
+    monkeypatch.setattr("voi.cli.train.lasting_console", lambda: console)
+    monkeypatch.setattr("voi.cli.watching.LINE_EVERY", -1)
+    assert call(monkeypatch, "train", "--out", "a run", *settings_of()) == 130
+    assert stream.getvalue().count("step 2/12") == 1
+    assert "SIGINT: saving after this step" in stream.getvalue()
+    assert "stopped at step 2: voi train --resume 'a run'\n" in stream.getvalue()
+
+
+def test_a_step_is_told_before_its_validation(monkeypatch, capsys):
+    assert call(monkeypatch, "train", "--out", "run", *settings_of()) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("step ")]
+    starts = [" ".join(line.split()[:2]) for line in told]
+    assert starts == ["step 6/12", "step 6:", "step 12/12", "step 12:"]
 
 
 def test_resumes(monkeypatch, capsys):
@@ -180,7 +236,9 @@ def test_a_truncated_checkpoint_is_named(monkeypatch, capsys, tmp_path):
     path.write_bytes(path.read_bytes()[:-100])
     for arguments in (["train", "--resume", "run"], ["generate", "run"]):
         assert call(monkeypatch, *arguments) == 2
-        assert "networks.safetensors is missing, truncated or changed" in _error(capsys)
+        error = _error(capsys)
+        assert "networks.safetensors is missing, truncated or changed: restore it, or" in error
+        assert "train again, as the run has no other checkpoint" in error
 
 
 def test_your_own_pairs(monkeypatch, capsys, tmp_path):

@@ -86,7 +86,8 @@ def test_without_valid_some_of_train_is_held_out(tmp_path, number, held):
     assert len(valid) == held
     assert sorted(map(repr, train + valid)) == sorted(map(repr, examples(number)))
     (note,) = task.notes
-    assert note.startswith(f"valid: {held} of {number:,} training examples are held out")
+    are = "is" if held == 1 else "are"
+    assert note.startswith(f"valid: {held} of {number:,} training examples {are} held out")
     again = FileTask(folder=str(tmp_path))
     assert list(again.split("valid")) == valid
 
@@ -126,11 +127,24 @@ def test_missing_and_doubtful_splits(tmp_path):
 
 
 def test_files_of_no_known_kind(tmp_path):
-    (tmp_path / "train.csv").write_text("a,b\n")
+    (tmp_path / "train.xyz").write_text("a,b\n")
     with pytest.raises(
-        DataError, match=r"train\.csv is neither .* nor the start of train\.csv\.src"
+        DataError, match=r"train\.xyz is neither .* nor the start of train\.xyz\.src"
     ):
+        FileTask(train=str(tmp_path / "train.xyz")).split("train")
+
+
+def test_comma_separated_files(tmp_path):
+    (tmp_path / "train.csv").write_text("a,b\n")
+    with pytest.raises(DataError, match=r"comma-separated files are not read: convert it to tabs"):
         FileTask(train=str(tmp_path / "train.csv")).split("train")
+
+
+def test_a_file_that_is_no_gzip(tmp_path):
+    (tmp_path / "train.tsv.gz").write_text(tsv(3))
+    with pytest.raises(DataError, match=r"is no gzip file, or a damaged one") as caught:
+        FileTask(train=str(tmp_path / "train.tsv.gz")).split("train")
+    assert "VOI_CACHE" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

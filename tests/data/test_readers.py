@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -92,7 +93,10 @@ def test_bad_lines_of_columns(tmp_path, line, problem):
         (b'{"source": "\\ud83d", "target": "b"}', r"line 2 has a 'source' with half a surrogate"),
         (b'["a", "b"]', r"line 2 is no object with the key 'source'"),
         (b'{"source": "a", "tgt": "b"}', r"line 2 lacks the key 'target' \(it has source, tgt\)"),
-        (b'{"source": "a", "target": ["b"]}', r"line 2 has a 'target' of type list, expected text"),
+        (b'{"source": "a", "target": ["b"]}', r"line 2 has an array as 'target', expected text"),
+        (b'{"source": null, "target": "b"}', r"line 2 has null as 'source', expected text"),
+        (b'{"source": "a", "target": 1}', r"line 2 has a number as 'target', expected text"),
+        (b'{"source": "a", "target": true}', r"line 2 has true as 'target', expected text"),
         (b'{"source": "a", "target": "\\n"}', r"line 2 has an empty target"),
         (b'{"source": "\xe9"}', r"line 2 is not UTF-8 \(byte 0xe9 at position 13\)"),
     ],
@@ -149,13 +153,84 @@ def test_bad_lines_can_be_left_out_and_are_noted(tmp_path, name):
     assert note.endswith(": left out")
 
 
+def test_some_lines_in_another_encoding_are_named_and_the_file_is_not_converted(tmp_path):
+    """Converting them would spoil the others."""
+    for good in (b"\xef\xbb\xbfa\tb\n", "\u05d0 🦊\tb\n".encode()):
+        path = write(tmp_path, "a.tsv", good + b"a\tb\n" * 9 + b"caf\xe9\tb\n")
+        with pytest.raises(DataError, match=r"line 11 is not UTF-8 \(byte 0xe9.*: correct or") as e:
+            read_tsv(path, Fields())
+        assert "iconv" not in str(e.value)
+    for other in (b"a\tb\ncaf\xe9\tb\n", "é\tb\n".encode() + b"\xe9\tb\n" * 3):
+        with pytest.raises(DataError, match=r"not UTF-8.*convert it, as with iconv"):
+            read_tsv(write(tmp_path, "a.tsv", other), Fields())
+
+
+def test_a_problem_of_every_kind_is_named(tmp_path):
+    content = b"a\tb\n" * 20 + b"bad\n" * 7 + b"\n" * 2 + b"a\t\n\xe9\n" + b"a\tb\n"
+    with pytest.raises(DataError) as caught:
+        read_tsv(write(tmp_path, "a.tsv", content), Fields())
+    named = "line 25 has 1 column.*; line 28 is blank; line 30 has an empty target; line 31 is not"
+    assert re.search(named + r" UTF-8 \(byte 0xe9 at position 1\); and 3 more", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("content", "setting"),
+    [
+        (b"1\ta\tx\n2\tb\ty\n", """'data.options.columns=["...","source","target"]'"""),
+        (b"1\t2\ta\tx\n" * 2, """'data.options.columns=["...","...","source","target"]'"""),
+        (b"ID\tTarget\tSource\n1\ta\tx\n", """'data.options.columns=["id","target","source"]'"""),
+    ],
+)
+def test_more_columns_are_named_by_a_setting_to_paste(tmp_path, content, setting):
+    with pytest.raises(DataError) as caught:
+        read_tsv(write(tmp_path, "a.tsv", content), Fields())
+    assert str(caught.value).endswith(f"--set {setting}")
+    columns = tuple(json.loads(setting.strip("'").partition("=")[2]))
+    assert read_tsv(tmp_path / "a.tsv", Fields(columns=columns))[-1].target in "xya"
+
+
+def test_a_file_without_a_tab(tmp_path):
+    path = write(tmp_path, "a.tsv", b"a,b\n" * 7)
+    with pytest.raises(DataError, match=r"a\.tsv has no tab, expected lines with source <tab> "):
+        read_tsv(path, Fields())
+    assert len(read_tsv(path, Fields("", "target", ("target",)))) == 7
+
+
+def test_lines_that_end_with_a_carriage_return_alone(tmp_path):
+    path = write(tmp_path, "a.tsv", b"a\tb\rc\td\r")
+    with pytest.raises(
+        DataError, match=r"carriage return alone: convert it, as with awk 1 RS='\\r'"
+    ):
+        read_tsv(path, Fields())
+    assert list(read_tsv(write(tmp_path, "b.tsv", b"a\tb\r"), Fields())) == [Example("a", "b")]
+
+
+@pytest.mark.parametrize(
+    "content", [b'[{"source": "a", "target": "b"}]', b'[\n{"source": "a", "target": "b"}\n]\n']
+)
+def test_a_json_array(tmp_path, content):
+    path = write(tmp_path, "a.json", content)
+    with pytest.raises(
+        DataError, match=r"is one JSON array, .*: convert it, as with jq -c '\.\[\]"
+    ):
+        read_jsonl(path, Fields())
+
+
+@pytest.mark.parametrize("line", [b"Source\tTarget", b"SOURCE\t target "])
+def test_a_header_in_capitals(tmp_path, line):
+    records = read_tsv(write(tmp_path, "a.tsv", line + b"\na\tx\n"), Fields())
+    assert list(records) == [Example("a", "x")]
+
+
 def test_a_file_of_another_layout_is_told_how_to_name_its_columns(tmp_path):
     path = write(tmp_path, "a.tsv", b"1\ta\tx\n2\tb\ty\n")
     for bad_lines in ("error", "skip"):
         with pytest.raises(DataError, match=r"line 1 has 3 columns.*data\.options\.columns"):
             read_tsv(path, Fields(), bad_lines)
     rows = write(tmp_path, "a.jsonl", b'{"text": "a", "target": "x"}\n')
-    with pytest.raises(DataError, match=r"it has text, target.*data\.options\.source_key"):
+    with pytest.raises(
+        DataError, match=r"it has text, target.*--set data\.options\.source_key=\.\.\."
+    ):
         read_jsonl(rows, Fields())
 
 

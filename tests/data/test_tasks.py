@@ -129,7 +129,7 @@ def test_unknown_task_names_the_nearest():
         ("sorting", {"length": 2, "numbers": 4}, r"must be at most 12, .*got 21000: set"),
         ("pylines", {"max_tokens": 1}, r"data\.options\.max_tokens must be at least 2, got 1"),
         ("pylines", {"files": 0}, r"data\.options\.files must be at least 1, got 0"),
-        ("pylines", {"train": "many"}, r"data\.options\.train must be of type int, got 'many'"),
+        ("pylines", {"train": "many"}, r"data\.options\.train must be a whole number, got 'many'"),
     ],
 )
 def test_wrong_options_say_what_was_expected(name, options, message):

@@ -36,7 +36,7 @@ def test_a_line_that_was_cut_off_is_removed(tmp_path, cut):
 def test_another_evaluation_is_refused(tmp_path):
     path = tmp_path / "lines.jsonl"
     Journal(path, ABOUT, {}).append([{"n": 1}])
-    with pytest.raises(DataError, match=r"for beam 5, this evaluation has 3: choose another"):
+    with pytest.raises(DataError, match=r"for beam 5, this command has 3: choose another"):
         Journal(path, {**ABOUT, "beam": 3}, {})
     with pytest.raises(DataError, match="for checkpoint None"):
         Journal(path, {**ABOUT, "checkpoint": "x"}, {})

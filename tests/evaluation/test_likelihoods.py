@@ -74,7 +74,7 @@ def test_goes_on_where_it_stopped(chain, tmp_path):
     assert _found(chain, path, 4, count=4, told=lambda *what: told.append(what)) == expected
     assert path.read_bytes() == whole.read_bytes()
     assert told == [("likelihood", 2, 4), ("likelihood", 4, 4)]
-    with pytest.raises(DataError, match="for likelihood_samples 4, this evaluation has 5"):
+    with pytest.raises(DataError, match="for likelihood_samples 4, this command has 5"):
         _found(chain, path, 5)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([json.dumps({**json.loads(lines[0]), "target": "no"}), ""]))

@@ -92,7 +92,7 @@ def test_other_data_or_another_search_is_refused(chain, tmp_path):
     _written(chain, path)
     with pytest.raises(DataError, match=r"h.jsonl:1 has source .* its data has changed"):
         _written(chain, path, _items(chain)[::-1])
-    with pytest.raises(DataError, match="for beam 3, this evaluation has 2"):
+    with pytest.raises(DataError, match="for beam 3, this command has 2"):
         _written(chain, path, search=SearchConfig(2, 0.0, 4))
 
 

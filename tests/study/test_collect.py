@@ -112,7 +112,7 @@ def test_an_image_counts_once():
     assert examples_of(Split(CAPTIONS), "test") == [CAPTIONS[0], CAPTIONS[2]]
     assert examples_of(Split(CAPTIONS), "test", 1) == CAPTIONS[:1]
     assert examples_of(Split(TEXTS * 2), "test", 6) == (TEXTS * 2)[:6]
-    with pytest.raises(DataError, match="another split"):
+    with pytest.raises(DataError, match="is empty: choose another with --split"):
         examples_of(Split([]), "test")
 
 

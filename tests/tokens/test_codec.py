@@ -69,7 +69,7 @@ def test_lowercase():
         ({"kind": "bpe", "max_size": 9}, "set data.tokens.size"),
         ({"min_count": 0}, "data.tokens.min_count must be at least 1, got 0"),
         ({"num_copies": 0}, "data.tokens.num_copies"),
-        ({"lowercase": 1}, "data.tokens.lowercase must be of type bool"),
+        ({"lowercase": 1}, "data.tokens.lowercase must be true or false"),
     ],
 )
 def test_wrong_settings(settings, message):

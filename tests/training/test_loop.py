@@ -321,9 +321,20 @@ def test_snapshots_stay_and_validation_shows_what_is_written(tmp_path):
 
 
 def test_a_run_is_not_overwritten(tmp_path):
-    tiny_trainer(tmp_path / "run")
-    with pytest.raises(CheckpointError, match="is not empty: continue it with"):
-        tiny_trainer(tmp_path / "run")
+    for name, advice in (
+        ("a run", "continue it with `voi train --resume '.*a run'`, or choose another"),
+        ("unsaved", "its run has no checkpoint to continue from; remove it, or choose another"),
+        ("other", "choose another folder with --out"),
+    ):
+        if name == "other":
+            (tmp_path / name / "mine").mkdir(parents=True)
+        else:
+            trainer = tiny_trainer(tmp_path / name, "training.steps=1")
+        if name == "a run":
+            trainer.run()
+            assert f"--resume '{tmp_path}/a run'`" in (tmp_path / name / "README.md").read_text()
+        with pytest.raises(CheckpointError, match=f"is not empty: {advice}"):
+            tiny_trainer(tmp_path / name)
 
 
 def test_nothing_to_resume(tmp_path):
@@ -349,6 +360,23 @@ def test_a_full_disk_leaves_the_last_checkpoint_usable(tmp_path, monkeypatch):
         tiny_trainer(tmp_path / "run", *settings, watcher=Quiet(fill)).run()
     monkeypatch.undo()
     assert runs.resume(tmp_path / "run", Quiet()).run()
+
+
+@pytest.mark.parametrize("what", ["log", "checkpoint"])
+def test_a_full_disk_before_the_first_checkpoint(tmp_path, monkeypatch, what):
+    """What to do is the same wherever it is asked."""
+    run = tmp_path / "run"
+    trainer = tiny_trainer(run)
+    if what == "log":
+        (run / "metrics.jsonl").mkdir()  # as good as full
+    else:
+        monkeypatch.setattr(checkpoint, "save_file", _no_space)
+    advice = f"start anew with another --out, or remove {run} first"
+    with pytest.raises(CheckpointError, match=f", then {advice}") as caught:
+        trainer.run()
+    assert "Errno" not in str(caught.value)
+    with pytest.raises(CheckpointError, match=f"nothing to resume.*; {advice}"):
+        runs.resume(run, Quiet())
 
 
 def _no_space(*arguments):

@@ -26,7 +26,7 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
-        line = _in_one_line(error)
+        line = _in_one_line(error, arguments)
         if is_debug or line is None:
             raise
         if line:
@@ -67,14 +67,14 @@ def _call(arguments: Sequence[str]) -> int:
         raise
 
 
-def _in_one_line(error: Exception) -> str | None:
+def _in_one_line(error: Exception, arguments: Sequence[str]) -> str | None:
     """Return what to tell a user about an error; None if it is a fault of the program."""
     if isinstance(error, VoiError):
         return " ".join(str(error).splitlines())
     if hasattr(error, "format_message"):  # an option or argument that typer does not take
-        command = getattr(getattr(error, "ctx", None), "command_path", "voi")
         text = str(error.format_message()).strip().rstrip(".")
-        return f"{text}: see {command} --help" if text else ""  # the help itself was shown
+        help_of = f"{_command(arguments)} --help"
+        return f"{text}: see {help_of}" if text else ""  # the help itself was shown
     if isinstance(error, OSError):
         name = f" {error.filename}" if error.filename else ""
         reason = error.strerror or str(error)
@@ -82,3 +82,18 @@ def _in_one_line(error: Exception) -> str | None:
     if isinstance(error, MemoryError) or "allocate memory" in str(error):
         return "memory is used up: lower training.batch_size or max_tokens, or a beam"
     return None
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """Return the command that the arguments start with, as a user calls it."""
+    import typer
+
+    from voi.cli.app import app
+
+    found, path = typer.main.get_command(app), ["voi"]
+    for name in arguments:
+        if name not in getattr(found, "commands", {}):
+            break
+        found = found.commands[name]
+        path.append(name)
+    return " ".join(path)

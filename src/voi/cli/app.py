@@ -56,6 +56,18 @@ def refuse(advice: str, **options: object) -> None:
         raise ConfigError(f"give {advice.format(names_of(given))}")
 
 
+def split_keywords(text: str | None) -> list[str]:
+    """Return the words of --keywords; given without a word it is an error.
+
+    >>> split_keywords("a b"), split_keywords(None)
+    (['a', 'b'], [])
+    """
+    words = (text or "").split()
+    if text is not None and not words:
+        raise ConfigError("give words with --keywords: there are none")
+    return words
+
+
 def _print_version(is_wanted: bool) -> bool:
     if is_wanted:
         print(version())

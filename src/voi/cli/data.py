@@ -1,5 +1,6 @@
 """`voi data`: look at data before training on it; fetch and prepare published data sets."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,7 @@ from voi.cli.own_data import (
 from voi.data.addresses import DOWNLOADS
 from voi.data.download import Download, Fetched, fetch, unpack
 from voi.data.prepare import prepare as prepare_data
-from voi.data.readers import BadLinesError
+from voi.data.readers import LEFT_OUT, BadLinesError
 from voi.data.tasks import make_task
 from voi.data_report import DataReport, report_rows
 from voi.data_report import check as check_data
@@ -69,9 +70,13 @@ def check(
     Example: voi data check --data train.tsv --valid dev.tsv
     """
     own = data_settings(data, source, target, valid, test)
-    table = own_table(task or ("files" if own else "chain"), own)
+    name = task or ("files" if own else "chain")
+    table = own_table(name, own)
     table = experiments.override(table, settings or [])
     data_config = config.experiment(table).data
+    if not own:
+        others = "" if task else ", as nothing is given; your own pairs with --data pairs.tsv"
+        print(f"task {name}{others}")
     report, advice = _report(data_config)
     if advice:
         print("what there is without the lines that cannot be used:")
@@ -97,7 +102,9 @@ def _report(data: config.DataConfig) -> tuple[DataReport, str]:
         return check_data(make_task(data.task, data.options), data), ""
     except BadLinesError as error:
         options = {**data.options, "bad_lines": "skip"}
-        return check_data(make_task(data.task, options), data), error.advice
+        report = check_data(make_task(data.task, options), data)
+        notes = tuple(note.removesuffix(LEFT_OUT) for note in report.notes)
+        return replace(report, notes=notes), error.advice
 
 
 def _print_report(report: DataReport) -> None:
@@ -136,7 +143,7 @@ def prepare(
         console.print(f"{name}: {split.num_pairs:,} pairs{dropped}", highlight=False)
     if prepared.note:
         console.print(prepared.note, highlight=False)
-    place = f" --data {made}" if out else ""
+    place = f" --data {shlex.quote(str(made))}" if out else ""
     console.print(f"made {made}; next: voi train {task}-small{place}", highlight=False)
 
 
@@ -162,7 +169,8 @@ def download(
     for item in _with_checksums(DOWNLOADS[task], sha256 or []):
         console.print(_described(_fetched(item, folder, console)), highlight=False)
     if task != "coco":
-        console.print(f"next: voi data prepare {task} --from {folder}", highlight=False)
+        made = shlex.quote(str(folder))
+        console.print(f"next: voi data prepare {task} --from {made}", highlight=False)
 
 
 def _with_checksums(items: Sequence[Download], settings: Sequence[str]) -> list[Download]:

@@ -1,5 +1,6 @@
 """`voi distill`: make training data of what a model writes."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -38,7 +39,7 @@ def command(
 
         found = distill(model, model.task(), split, out, search, told)
     option = "" if found.has_sources else """ --set 'data.options.source_key=""'"""
-    said = f"{found.num_pairs:,} pairs in {out}: voi train --data {out}{option}"
+    said = f"{found.num_pairs:,} pairs in {out}: voi train --data {shlex.quote(str(out))}{option}"
     console.print(said, highlight=False, markup=False)
     if found.num_empty:
         console.print(f"targets that came out empty and keep their references: {found.num_empty:,}")

@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from voi.analysis import to_record
-from voi.cli.app import Beam, Device, app, names_of, refuse
+from voi.cli.app import Beam, Device, app, names_of, refuse, split_keywords
 from voi.cli.drawing import draw_steps, visible
+from voi.data.files import FileTask
 from voi.data.lines import to_utf8
 from voi.errors import ConfigError, DataError, VoiError
 from voi.model import Model, load
 from voi.search import Hypothesis, Sampling, rules_with_keywords
-from voi.tokens import Codec
 
 _LINES_AT_ONCE = 32
 
@@ -30,6 +30,9 @@ MaxLength = Annotated[
     int | None, typer.Option(min=1, help="Longest target in tokens; default: the run's.")
 ]
 Merge = Annotated[bool, typer.Option("--merge", help="Add up orders that spell the same text.")]
+Keywords = Annotated[
+    str | None, typer.Option(help="Words that must appear in every target, separated by spaces.")
+]
 InOrder = Annotated[bool, typer.Option("--in-order", help="The keywords appear in this order.")]
 Sample = Annotated[int, typer.Option(min=0, help="Draw this many targets instead of searching.")]
 Temperature = Annotated[float | None, typer.Option(help="Of sampling; default 1.")]
@@ -68,9 +71,7 @@ def generate(
     prefix: Annotated[
         bool, typer.Option("--prefix", help="Lines are SOURCE<tab>TEXT, the text to continue.")
     ] = False,
-    keywords: Annotated[
-        str, typer.Option(help="Words that must appear in every target, separated by spaces.")
-    ] = "",
+    keywords: Keywords = None,
     in_order: InOrder = False,
     sample: Sample = 0,
     temperature: Temperature = None,
@@ -88,11 +89,12 @@ def generate(
     """
     _check(trace and as_json, "--trace or --json, not both: a record of --json holds every step")
     _check(bool(sample) and nbest > 1, "--sample without --nbest: it says how many are drawn")
-    _check(in_order and not keywords, "--keywords with --in-order: it is their order")
+    words = split_keywords(keywords)
+    _check(in_order and not words, "--keywords with --in-order: it is their order")
     sampling = _sampling(sample, temperature=temperature, top_p=top_p, seed=seed)
     if sampling is not None:
         refuse("--sample without {}: nothing is searched", beam=beam, length_penalty=length_penalty)
-    kind = _rule_kind(gaps, prefix, bool(keywords))
+    kind = _rule_kind(gaps, prefix, bool(words))
     options: dict[str, Any] = {
         "beam": beam,
         "nbest": nbest,
@@ -102,11 +104,10 @@ def generate(
         "sample": sampling,
         "keywords_in_order": in_order,
     }
-    model = _ready(load(run, device), options)
-    words = _words(keywords, model.codec)
+    model = _ready(load(run, device), options, words)
     with ExitStack() as stack:
         lines = _open(file, stack)
-        told, odd = _progress(lines, stack), _OddLines(stack)
+        told, odd = _progress(lines, stack), _OddLines(model, stack)
         for part in _chunks(lines):
             for line, source, hypotheses in _written(model, part, kind, words, options):
                 _print(source, hypotheses, trace, as_json)
@@ -114,9 +115,11 @@ def generate(
             told(len(part))
 
 
-def _ready(model: Model, options: dict[str, Any]) -> Model:
+def _ready(model: Model, options: dict[str, Any], keywords: Sequence[str]) -> Model:
     """Return the model, or raise what is wrong with the options before a line is read."""
     model.generate([], **options)
+    if keywords and not model.codec.vocabulary.copies:  # which might be of any word
+        rules_with_keywords(keywords, model.codec, None, in_order=False)
     beam = options["beam"] or model.experiment.search.beam
     is_alone = options["merge"] and beam == 1
     _check(is_alone, "--beam with --merge: it adds up the orders that a beam finds")
@@ -126,27 +129,43 @@ def _ready(model: Model, options: dict[str, Any]) -> Model:
 class _OddLines:
     """Lines to tell of at the end: answered like the others, though they may be mistakes."""
 
-    def __init__(self, stack: ExitStack):
+    def __init__(self, model: Model, stack: ExitStack):
         stack.callback(self._tell)
+        self.model = model
         self.num_lines = 0
         self.blank: list[str] = []  # places
+        self.unknown: list[str] = []
         self.empty: list[str] = []
 
     def add(self, line: Line, source: str, hypotheses: Sequence[Hypothesis]) -> None:
         self.num_lines += 1
         if not source.strip():
             self.blank.append(line.place)
+        elif not self.model.codec.knows_any(source):
+            self.unknown.append(line.place)
         if not all(hypothesis.text for hypothesis in hypotheses):
             self.empty.append(line.place)
 
     def _tell(self) -> None:
         found = {"an empty target was written for": self.empty}
-        if len(self.blank) < self.num_lines:  # else there are no sources to be had
+        found["no word of the source is in the model's vocabulary in"] = self.unknown
+        if len(self.blank) < self.num_lines or _has_sources(self.model):
             found["no source is given in"] = self.blank
         for what, places in found.items():
             if places:
                 others = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
                 print(f"voi: {what} {places[0]}{others}", file=sys.stderr)
+
+
+def _has_sources(model: Model) -> bool:
+    """Was a model trained with sources, as far as its data is still there to tell?"""
+    try:
+        task = model.task()
+        if isinstance(task, FileTask):  # which is not read for this
+            return bool(task.source_key)
+        return task.split("valid")[0].source is not None
+    except VoiError:
+        return True
 
 
 def _check(is_wrong: bool, advice: str) -> None:
@@ -180,15 +199,6 @@ def _rule_kind(gaps: bool, prefix: bool, has_keywords: bool) -> str:
     if gaps + prefix + has_keywords > 1:
         raise ConfigError("give one of --gaps, --prefix and --keywords, not several")
     return "gaps" if gaps else "prefix" if prefix else ""
-
-
-def _words(keywords: str, codec: Codec) -> list[str]:
-    """Return the keywords; where nothing is copied, an unknown one is an error before any line."""
-    words = keywords.split()
-    _check(bool(keywords) and not words, "words with --keywords: there are only spaces")
-    if words and not codec.vocabulary.copies:
-        rules_with_keywords(words, codec, None, in_order=False)
-    return words
 
 
 def _sampling(count: int, **given: float | int | None) -> Sampling | None:

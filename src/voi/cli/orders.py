@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
+from voi import plots
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.cli.drawing import told_apart
 from voi.data import Example, Task
@@ -32,7 +33,7 @@ from voi.study.text_tables import TextTable, overall_table
 _SHOWN_PARTS = 20
 
 Runs = Annotated[
-    list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, side by side.")
+    list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, side by side.")
 ]
 Traces = Annotated[
     list[Path] | None, typer.Option(help="A trace file of any model; may be given repeatedly.")
@@ -128,7 +129,7 @@ def orders(
         )
     else:
         refuse("--perturb with {}: an example's number", reference=reference, searched=searched)
-        tags, untagged = _tagger(otherwise(tagger, "hanta"))
+        tags, untagged = _tagger(tagger)
         of_files = _of_files(traces or (), counts)
         series = _of_runs(runs or (), split, limit, samples, beam, seed, images, device) + of_files
         drawn = otherwise(seed, 0)
@@ -146,15 +147,19 @@ def _suffix(figures: str | None, out: Path | None) -> str:
         raise ConfigError(f"--format must be svg, png or pdf, got {figures!r}")
     if out is None:
         refuse("--out with {}: a folder for the figures", format=figures)
+    if figures is not None:
+        plots.write_figure  # noqa: B018, says so if its extra is missing
     return suffix
 
 
-def _tagger(name: str) -> tuple[Tagger | None, str]:
-    """Return a tagger, or why there is none."""
+def _tagger(name: str | None) -> tuple[Tagger | None, str]:
+    """Return a tagger, or why there is none; one that was asked for by name must be there."""
     if name == "none":
         return None, "left out by --tagger none"
-    try:
+    if name is not None:
         return make_tagger(name), ""
+    try:
+        return make_tagger("hanta"), ""
     except MissingExtraError as error:
         return None, str(error)
 

@@ -1,5 +1,6 @@
 """`voi show`: draw how one target is written, in the terminal and as a picture."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ from rich.console import Console
 
 from voi import plots
 from voi.analysis import Trace
-from voi.cli.app import Beam, Device, app, refuse
+from voi.cli.app import Beam, Device, app, refuse, split_keywords
 from voi.cli.drawing import draw_steps, sentence
 from voi.data import ImageTask, Regions, Source
 from voi.errors import ConfigError, DataError, VoiError
@@ -32,8 +33,8 @@ def show(
     beam: Beam = None,
     gaps: Annotated[str | None, typer.Option(help="A text whose gaps ___ are filled.")] = None,
     keywords: Annotated[
-        str, typer.Option(help="Words that must appear, separated by spaces.")
-    ] = "",
+        str | None, typer.Option(help="Words that must appear, separated by spaces.")
+    ] = None,
     dark: Annotated[bool, typer.Option("--dark", help="A dark picture.")] = False,
     device: Device = "cpu",
 ) -> None:
@@ -43,6 +44,9 @@ def show(
 
     Of an image: voi show runs/scenes test-12 --out steps.png
     """
+    if gaps is not None and keywords is not None:
+        raise ConfigError("give --gaps or --keywords, not both")
+    words = split_keywords(keywords)
     if out is None:
         refuse("--out with {}: a file to draw into", dark=dark)
     else:
@@ -53,7 +57,7 @@ def show(
         _check_sourceless(model)
     given: Source = source if task is None else _image(task, source)
     name = source if task is None else str(given)
-    hypothesis = _written(model, given, beam, gaps, keywords.split())
+    hypothesis = _written(model, given, beam, gaps, words)
     console = Console(highlight=False)
     if name is not None:
         console.print(f"[bold]{sentence(name)}[/bold]")
@@ -62,6 +66,8 @@ def show(
     if out is not None:
         _draw(model, hypothesis.to_trace(name), out, dark, given, task)
         console.print(f"wrote {sentence(str(out))}", soft_wrap=True)
+    if isinstance(given, str) and not model.codec.knows_any(given):
+        print("voi: no word of the source is in the model's vocabulary", file=sys.stderr)
 
 
 def _check_sourceless(model: Model) -> None:

@@ -1,5 +1,6 @@
 """`voi data tagger`: tagged sentences -> a tagger of parts of speech, in one file."""
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +51,7 @@ def tagger(
             f"unknown words: {_percent(measured.unknown)}"
         )
     made.save(out)
-    console.print(f"wrote {out}; next: voi orders RUN --tagger {out}")
+    console.print(f"wrote {out}; next: voi orders RUN --tagger {shlex.quote(str(out))}")
 
 
 def _check_out(out: Path) -> None:

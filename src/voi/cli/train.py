@@ -1,5 +1,6 @@
 """`voi train`: learn an order on a task, with live progress, and show what was learned."""
 
+import shlex
 import signal
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +30,7 @@ from voi.errors import ConfigError
 from voi.memory import training_memory
 from voi.runs import Prepared
 from voi.tables import to_table
+from voi.tokens.config import unknown_advice
 from voi.training import Trainer
 from voi.world import World
 
@@ -129,24 +131,28 @@ def _start(task: str, experiment: config.Experiment, out: Path | None, console: 
 
 def _print_data(prepared: Prepared, console: Console) -> None:
     """Print how the splits came about, and what became of their examples."""
+    phases = prepared.experiment.training.phases
     for note in getattr(prepared.task, "notes", ()):
         say(note, console)
     for split, report in prepared.reports.items():
         say(f"{split}: {report}", console)
-    if prepared.codec.vocabulary.num_copies and not prepared.has_copies:
+    tokens = prepared.codec.config
+    unknown = unknown_advice(prepared.reports["train"].unknown_targets, tokens)
+    if unknown:
+        say(unknown, console)
+    elif prepared.codec.vocabulary.num_copies and not prepared.has_copies:
         say(
-            "no training target has a word to be copied, so copying is not learned; set "
-            "data.tokens.min_count higher, or data.tokens.copy = false",
+            f"no training target has a word to be copied, so copying is not learned: give "
+            f"--set data.tokens.min_count={tokens.min_count + 1}, or --set data.tokens.copy=false",
             console,
         )
-    for phase, steps in zip(
-        prepared.experiment.training.phases, prepared.phase_steps(), strict=True
-    ):
+    for number, (phase, steps) in enumerate(zip(phases, prepared.phase_steps(), strict=True)):
         if steps < 2 * phase.warmup:
             warmup = f"{phase.warmup:,}" if phase.warmup < steps else "all"
+            where = "training" if len(phases) == 1 else f"training.phases.{number}"
             say(
                 f"phase {phase.name!r} has {steps:,} steps and warms up for {warmup} of them: it "
-                f"learns little; set training.steps higher, or training.warmup lower",
+                f"learns little; give --set {where}.warmup={steps // 10}, or more steps",
                 console,
             )
 
@@ -169,11 +175,19 @@ def _run(trainer: Trainer, run: Path, watch: TrainingBar, console: Console) -> N
     is_finished = trainer.run()
     trainer.world.leave()
     watch.close()
-    if not is_finished:
-        say(f"stopped at step {trainer.progress.step:,}: voi train --resume {run}", console)
+    complete = f"the run is complete and saved in {run}"
+    if not is_finished or trainer.stopped_by:
+        on = (
+            f"stopped at step {trainer.progress.step:,}: voi train --resume {shlex.quote(str(run))}"
+        )
+        say(complete if is_finished else on, console)
         raise SystemExit(128 + signal.Signals[trainer.stopped_by or "SIGINT"].value)
     if trainer.world.is_main:
-        print_learned(run, console)
+        try:
+            print_learned(run, console)
+        except KeyboardInterrupt:
+            say(complete, console)
+            raise
 
 
 def _print_plan(prepared: Prepared, console: Console) -> None:

@@ -81,6 +81,7 @@ class TrainingBar:
         return "  ".join(part for part, end in zip(parts, lengths, strict=True) if end <= room)
 
     def validated(self, progress: TrainingProgress, values: Mapping[str, Any]) -> None:
+        self._say_line()
         numbers = {
             name: x for name, x in values.items() if isinstance(x, float) and name != "score"
         }

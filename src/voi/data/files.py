@@ -105,8 +105,9 @@ class FileTask:
     def _said_of_holdout(self) -> str:
         rows, by_source = self._held_rows
         together = "source" if by_source else "pair"
+        are = "is" if len(rows) == 1 else "are"
         return (
-            f"valid: {len(rows):,} of {len(self._records('train')):,} training examples are held "
+            f"valid: {len(rows):,} of {len(self._records('train')):,} training examples {are} held "
             f"out, as no valid split is given; no {together} is in both"
         )
 
@@ -206,6 +207,11 @@ class FileTask:
         ending = Path(path.name.lower().removesuffix(".gz")).suffix
         if ending in _READERS:
             return _READERS[ending](path, fields, self.bad_lines)
+        if ending == ".csv" and path.is_file():
+            raise DataError(
+                f"{path}: comma-separated files are not read: convert it to tabs (.tsv) or to JSON "
+                f"lines (.jsonl)"
+            )
         lacking = " and ".join(f"{path.name}.{suffix}" for suffix in suffixes)
         if not path.exists():
             raise DataError(

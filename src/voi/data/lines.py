@@ -24,19 +24,27 @@ def to_utf8(path: str, encoding: str = "ISO-8859-1") -> str:
     command = f"iconv -f {encoding} -t UTF-8"
     if not path:
         return f"convert it, as with {command} in front of voi"
-    old = Path(path)
-    quoted, made = shlex.quote(path), shlex.quote(str(old.with_name(f"utf8-{old.name}")))
+    return converted_by(command, Path(path), f"utf8-{Path(path).name}")
+
+
+def converted_by(command: str, old: Path, name: str) -> str:
+    """Return how to convert a file into one of another name beside it.
+
+    >>> converted_by("jq -c '.[]'", Path("a.json"), "a.jsonl")
+    "convert it, as with jq -c '.[]' a.json > a.jsonl"
+    """
+    quoted, made = shlex.quote(str(old)), shlex.quote(str(old.with_name(name)))
     if old.suffix.lower() == ".gz":
         return f"convert it, as with gunzip -c {quoted} | {command} | gzip > {made}"
     return f"convert it, as with {command} {quoted} > {made}"
 
 
 class NotUtf8Error(DataError):
-    """A line in another encoding; `path` is its file."""
+    """A line in another encoding, of these lines."""
 
-    def __init__(self, message: str, path: str):
+    def __init__(self, message: str, lines: "Lines"):
         super().__init__(message)
-        self.path = path
+        self.lines = lines
 
 
 class Lines:
@@ -58,6 +66,9 @@ class Lines:
         if self._bytes[:2].tobytes() in _UTF16:
             raise DataError(f"{path} is UTF-16: {to_utf8(str(path), 'UTF-16')}")
         self._bounds = _line_bounds(self._bytes)
+        if self._ends_in_returns():
+            command = converted_by(r"awk 1 RS='\r'", path, f"lines-{path.name}")
+            raise DataError(f"the lines of {path} end with a carriage return alone: {command}")
         self._num = self.num_all = len(self._bounds) - 1  # all: with blank lines at the end
         while self._num and not self._raw(self._num - 1).strip():
             self._num -= 1
@@ -73,12 +84,37 @@ class Lines:
         except UnicodeDecodeError as error:
             raise NotUtf8Error(
                 f"is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})",
-                str(self.path),
+                self,
             ) from error
+
+    @property
+    def is_utf8(self) -> bool:
+        """Was the file written as UTF-8? It has a mark at its start, or such letters somewhere."""
+        if self._bytes[:3].tobytes() == _BOM:
+            return True
+        return any(map(_is_beyond_ascii, map(self._raw, range(self._num))))
+
+    def has_tabs(self) -> bool:
+        """Return whether there is a tab in any line."""
+        blocks = range(0, len(self._bytes), _BLOCK)
+        return any((self._bytes[at : at + _BLOCK] == ord("\t")).any() for at in blocks)
+
+    def _ends_in_returns(self) -> bool:
+        """Do carriage returns alone stand where lines should end?"""
+        is_one = len(self._bounds) == 2 and self._bytes[-1:].tobytes() != b"\n"
+        return is_one and b"\r" in self._raw(0)
 
     def _raw(self, index: int) -> bytes:
         start, end = self._bounds[index], self._bounds[index + 1] - 1
         return self._bytes[start:end].tobytes().removesuffix(b"\r")
+
+
+def _is_beyond_ascii(raw: bytes) -> bool:
+    """Return whether a line is UTF-8 that no other encoding is likely to be taken for."""
+    try:
+        return not raw.isascii() and bool(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def _mapped(path: Path) -> UInt8[np.ndarray, " size"]:
@@ -120,9 +156,14 @@ def _unpacked(path: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as draft, draft.open("wb") as unpacked, gzip.open(path) as packed:
             shutil.copyfileobj(packed, unpacked, 1 << 20)
-    except (OSError, EOFError, zlib.error) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(
-            f"{path} cannot be unpacked into {target.parent} ({error}): check the file, or name "
+            f"{path} cannot be unpacked ({error}): it is no gzip file, or a damaged one; make it "
+            f"again, or take .gz off its name"
+        ) from error
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be unpacked into {target.parent} ({error.strerror or error}): name "
             f"another folder by VOI_CACHE"
         ) from error
     return target

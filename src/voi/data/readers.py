@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import re
+import shlex
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +15,14 @@ import numpy as np
 from jaxtyping import Int64
 
 from voi.data.example import Example, LazyExamples
-from voi.data.lines import Lines, NotUtf8Error, to_utf8
+from voi.data.lines import Lines, NotUtf8Error, converted_by, to_utf8
 from voi.errors import DataError
 from voi.tables import unknown_name
 
 MAX_SHOWN = 5  # problems named in one message
+LEFT_OUT = ": left out"  # how notes on bad lines end
 SKIP_BAD = "leave them out with --set data.options.bad_lines=skip"
+_LOOKED_AT = 1000  # lines that tell how many columns there are
 BadLines = Literal["error", "skip"]  # what becomes of lines that cannot be used
 
 
@@ -79,7 +83,7 @@ def checked_records(
 ) -> Records:
     """Return records after parsing each one once; the first few that are wrong are named.
 
-    What is wrong is an error, or is left out and noted. `layout` is what to give instead, said
+    So is the first of every further kind. What is wrong is an error, or is left out and noted. `layout` is what to give instead, said
     where most of the lines are wrong.
     """
     size = len(rows.numbers)
@@ -87,28 +91,46 @@ def checked_records(
         raise DataError(f"{rows.name} holds no examples: give {layout}")
     bad = array("q")
     problems: list[str] = []
-    unread = Counter[str]()  # lines in another encoding, by file
+    kinds: set[str] = set()  # of problems
+    unread = Counter[Lines]()  # lines in another encoding, by file
     for index in range(size):
         try:
             rows.parse(int(rows.numbers[index]))
         except DataError as error:
             bad.append(index)
-            problems += [str(error)] if len(problems) < MAX_SHOWN else []
-            unread.update([error.path] if isinstance(error, NotUtf8Error) else [])
+            if len(problems) < MAX_SHOWN or _kind(str(error)) not in kinds:
+                problems.append(str(error))
+            kinds.add(_kind(str(error)))
+            unread.update([error.lines] if isinstance(error, NotUtf8Error) else [])
     if not bad:
         return Records(rows)
     text = f"{rows.name}: {len(bad):,} of {size:,} lines cannot be used: "
     text += shown(problems, len(bad))
     if bad_lines == "error" or len(bad) == size:
-        num_others = len(bad) - unread.total()
+        foreign = [lines for lines in unread if _is_foreign(lines, unread[lines])]
+        num_others = len(bad) - sum(unread[lines] for lines in foreign)
         advice = ["correct or remove them"] if num_others else []
         if 2 * num_others > size:
             advice = [f"give {layout}"]
-        advice += map(to_utf8, unread)
+        advice += [to_utf8(str(lines.path)) for lines in foreign]
         skipping = "" if len(bad) == size else f", or {SKIP_BAD}"
         raise BadLinesError(text, ", ".join(advice) + skipping)
     numbers = np.delete(rows.numbers, np.frombuffer(bad, np.int64))
-    return Records(replace(rows, numbers=numbers, notes=(*rows.notes, f"{text}: left out")))
+    return Records(replace(rows, numbers=numbers, notes=(*rows.notes, f"{text}{LEFT_OUT}")))
+
+
+def _kind(problem: str) -> str:
+    """Return what is wrong without saying where.
+
+    >>> _kind("line 12 is not UTF-8 (byte 0xe9 at position 3)")
+    'line  is not UTF-'
+    """
+    return re.sub(r" \(.*|\d", "", problem)
+
+
+def _is_foreign(lines: Lines, num_unread: int) -> bool:
+    """Is a whole file in another encoding, not just some of its lines?"""
+    return 2 * num_unread > len(lines) or not lines.is_utf8
 
 
 def shown(problems: Sequence[str], count: int) -> str:
@@ -127,6 +149,12 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
     A first line that holds the names of the columns is no pair.
     """
     lines = Lines(path)
+    if len(lines) and len(fields.columns) > 1 and not lines.has_tabs():
+        raise DataError(
+            f"{path} has no tab, expected lines with {' <tab> '.join(fields.columns)}: separate "
+            f"the columns by tabs; targets alone are read with "
+            f"""--set 'data.options.columns=["target"]' --set 'data.options.source_key=""'"""
+        )
     places = [_column(fields, name) for name in (fields.source, fields.target)]
 
     def parse(row: int) -> Example:
@@ -142,22 +170,45 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
     has_header = len(lines) > 0 and _is_header(lines, fields)
     notes = (f"{path}: line 1 names the columns and is no pair",) if has_header else ()
     rows = Rows(str(path), np.arange(has_header, len(lines)), parse, notes=notes)
-    layout = (
-        f"lines with {' <tab> '.join(fields.columns)}, or name the columns that there are with "
-        f'data.options.columns=["...", ...], source_key and target_key'
-    )
-    return checked_records(rows, bad_lines, layout)
+    return checked_records(rows, bad_lines, _columns_layout(lines, fields))
 
 
 def _is_header(lines: Lines, fields: Fields) -> bool:
+    """Does the first line name the columns, in small letters or capitals?"""
+    return _columns(lines, 0) == tuple(map(_plain, fields.columns))
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold()
+
+
+def _columns(lines: Lines, row: int) -> tuple[str, ...]:
+    """Return the columns of a line in small letters; none if it cannot be read."""
     with contextlib.suppress(DataError):
-        return tuple(lines[0].split("\t")) == fields.columns
-    return False
+        return tuple(map(_plain, lines[row].split("\t")))
+    return ()
+
+
+def _columns_layout(lines: Lines, fields: Fields) -> str:
+    """Return which columns to give and, where there are others, how to name as many."""
+    layout = f"lines with {' <tab> '.join(fields.columns)}"
+    found = [_columns(lines, row) for row in range(min(len(lines), _LOOKED_AT))]
+    ((num_columns, _),) = Counter(map(len, found)).most_common(1) or [(0, 0)]
+    wanted = [name for name in (fields.source, fields.target) if name]
+    if num_columns == len(fields.columns) or num_columns < len(wanted):
+        return layout
+    is_named = set(map(_plain, wanted)) <= set(found[0])  # by a first line with all names
+    names = found[0] if is_named else ["..."] * (num_columns - len(wanted)) + wanted
+    setting = f"data.options.columns=[{','.join(json.dumps(name) for name in names)}]"
+    return f"{layout}, or name all columns in their order, as in --set {shlex.quote(setting)}"
 
 
 def read_jsonl(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Records:
     """Return the pairs of a file with one JSON object per line."""
     lines = Lines(path)
+    if _is_array(lines):
+        command = converted_by("jq -c '.[]'", path, f"lines-{path.name}")
+        raise DataError(f"{path} is one JSON array, expected an object per line: {command}")
 
     def parse(row: int) -> Example:
         place = line_number(row)
@@ -171,9 +222,25 @@ def read_jsonl(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Rec
     return checked_records(rows, bad_lines, keys_layout(fields, "a JSON object per line"))
 
 
+def _is_array(lines: Lines) -> bool:
+    """Is the whole file one JSON array, in one line or in many?"""
+    with contextlib.suppress(DataError):
+        if not len(lines) or not lines[0].lstrip().startswith("["):
+            return False
+        try:
+            json.loads(lines[0])
+        except json.JSONDecodeError:
+            return True
+        return len(lines) == 1
+    return False
+
+
 def keys_layout(fields: Fields, what: str) -> str:
     keys = " and ".join(repr(key) for key in (fields.source, fields.target) if key)
-    return f"{what} with {keys}, or name its keys as data.options.source_key and target_key"
+    return (
+        f"{what} with {keys}, or name the keys that there are with "
+        f"--set data.options.source_key=... --set data.options.target_key=..."
+    )
 
 
 def read_parallel(source_path: Path, target_path: Path, bad_lines: BadLines = "error") -> Records:
@@ -221,10 +288,22 @@ def _value(record: Any, key: str, place: str) -> str:
             raise DataError(f"{place} lacks the key {key!r} (it has {', '.join(map(str, value))})")
         value = value[part]
     if not isinstance(value, str):
-        raise DataError(f"{place} has a {key!r} of type {type(value).__name__}, expected text")
+        raise DataError(f"{place} has {_json_name(value)} as {key!r}, expected text")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise DataError(f"{place} has a {key!r} with half a surrogate pair, expected text")
     return value
+
+
+def _json_name(value: object) -> str:
+    """Return what JSON calls a value.
+
+    >>> [_json_name(value) for value in (None, 3, [])]
+    ['null', 'a number', 'an array']
+    """
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    names = {int: "a number", float: "a number", list: "an array", dict: "an object"}
+    return names.get(type(value), f"a value of type {type(value).__name__}")
 
 
 def _line(lines: Lines, row: int, which: str = "", is_record: bool = True) -> str:
@@ -232,7 +311,7 @@ def _line(lines: Lines, row: int, which: str = "", is_record: bool = True) -> st
     try:
         text = lines[row]
     except NotUtf8Error as error:
-        raise NotUtf8Error(f"{line_number(row)}{which} {error}", error.path) from error
+        raise NotUtf8Error(f"{line_number(row)}{which} {error}", error.lines) from error
     if is_record and not text.strip() and "\t" not in text:  # tabs alone are empty columns
         raise DataError(f"{line_number(row)} is blank")
     return text

@@ -95,7 +95,7 @@ def _line(lines: Lines, row: int) -> str:
     try:
         return lines[row]
     except NotUtf8Error as error:
-        raise _error(lines, row, f"{error}: {to_utf8(error.path)}") from error
+        raise _error(lines, row, f"{error}: {to_utf8(str(error.lines.path))}") from error
 
 
 def _error(lines: Lines, row: int, problem: str) -> DataError:

@@ -18,7 +18,7 @@ from voi.data.sorting import Sorting
 from voi.data.splits import SPLITS
 from voi.data.stargraph import StarGraph
 from voi.data.sudoku4 import Sudoku4
-from voi.errors import ConfigError
+from voi.errors import ConfigError, DataError
 from voi.extras import load_named
 from voi.tables import from_table, unknown_name
 
@@ -41,6 +41,18 @@ TASKS: Mapping[str, type[Task]] = {
 def split_names(task: Task) -> tuple[str, ...]:
     """Return the names of the splits a task has; files may lack some."""
     return getattr(task, "split_names", tuple(SPLITS))
+
+
+def chosen_split(task: Task, name: str) -> Sequence[Example]:
+    """Return the split that a user chose by --split; one that is not there is an error."""
+    if name not in split_names(task):
+        raise DataError(
+            f"there is no {name} split: choose one of {', '.join(split_names(task))} with --split"
+        )
+    examples = task.split(name)
+    if not len(examples):
+        raise DataError(f"the {name} split is empty: choose another with --split")
+    return examples
 
 
 def order_distance(task: Task, example: Example, order: Sequence[int]) -> float | None:

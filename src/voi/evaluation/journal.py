@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from voi.atomic import write_text
-from voi.errors import DataError
+from voi.errors import DataError, unwritten
 
 Record = dict[str, Any]
 
@@ -74,7 +74,7 @@ class Journal:
         for key, value in about.items():
             if stored.get(key) != value:
                 raise DataError(
-                    f"{self.path} holds results for {key} {stored.get(key)!r}, this evaluation has "
+                    f"{self.path} holds results for {key} {stored.get(key)!r}, this command has "
                     f"{value!r}: choose another folder with --out, or remove that one"
                 )
         return stored
@@ -89,8 +89,8 @@ class Journal:
 
     def _unwritable(self, error: OSError) -> DataError:
         return DataError(
-            f"cannot keep results in {self.path}: {error.strerror or error}; free space or choose "
-            f"another folder with --out, then run the same command again"
+            f"cannot keep results in {self.path}: {unwritten(error)} or choose another folder with "
+            f"--out, then run the same command again"
         )
 
 

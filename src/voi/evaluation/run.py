@@ -8,8 +8,7 @@ from typing import Any
 
 from voi.config import SearchConfig
 from voi.data import Example, Task
-from voi.data.tasks import accepts_more, is_right, split_names
-from voi.errors import DataError
+from voi.data.tasks import accepts_more, chosen_split, is_right
 from voi.evaluation import identity
 from voi.evaluation.comparison import System
 from voi.evaluation.conventions import METRICS_OF, Conventions, kind_of
@@ -80,7 +79,7 @@ def evaluate(
     What is in the folder already, from an evaluation with the same settings, is not redone.
     """
     task = model.task()
-    examples = _split(task, settings.split)
+    examples = chosen_split(task, settings.split)
     job = _Job(model, examples, folder, settings, told)
     outputs = job.outputs(name)
     if outputs is None:
@@ -105,17 +104,6 @@ def with_accepted(outputs: Outputs, task: Task, examples: Sequence[Example]) -> 
         (*own, text) if is_right(task, example, text) else own for text, own, example in rows
     )
     return replace(outputs, accepted=tuple(accepted))
-
-
-def _split(task: Task, name: str) -> Sequence[Example]:
-    if name not in split_names(task):
-        raise DataError(
-            f"there is no {name} split: choose one of {', '.join(split_names(task))} with --split"
-        )
-    examples = task.split(name)
-    if not len(examples):
-        raise DataError(f"the {name} split is empty: choose another with --split")
-    return examples
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,10 @@ class Codec:
         tokens = self.tokenizer.source_tokens(text)
         return ids_with_copies(tokens, unknown_words(tokens, self.vocabulary), self.vocabulary)
 
+    def knows_any(self, text: str) -> bool:
+        """Return whether a word of a source text is in the vocabulary, not only to be copied."""
+        return any(number >= self.vocabulary.copies.stop for number in self.encode_source(text))
+
     def encode_target(self, text: str, source: Source) -> list[int]:
         """Return a target text in ids; unknown words that stand in the source become copies."""
         return self.target_ids(self.tokenizer.target_tokens(text), source)

@@ -38,6 +38,25 @@ class TokensConfig:
             raise ConfigError("data.tokens.max_size is for words: set data.tokens.size for bpe")
 
 
+MANY_UNKNOWN = 0.1  # share of target tokens that a model should know
+
+
+def unknown_advice(share: float, config: TokensConfig) -> str:
+    """Return what to set if a large share of target tokens is unknown; empty if it is not.
+
+    >>> unknown_advice(0.5, TokensConfig(max_size=9))        # doctest: +ELLIPSIS
+    '50.0% of the training target tokens are unknown: know all words with --set ...max_size=0, or...
+    """
+    if share <= MANY_UNKNOWN or config.kind == "bpe":
+        return ""
+    setting = "min_count=1" if config.min_count > 1 else "max_size=0"
+    return (
+        f"{share:.1%} of the training target tokens are unknown: know all words with "
+        f"--set data.tokens.{setting}, or cut them into pieces with "
+        f"""--set 'data.tokens={{kind="bpe", size=8000}}'"""
+    )
+
+
 def make_pretokenizer(config: TokensConfig) -> Tokenizer:
     """Return the tokenizer that splits texts into words."""
     tokenizer: Tokenizer = Words()

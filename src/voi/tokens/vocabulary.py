@@ -20,8 +20,8 @@ def copy_text(index: int) -> str:
 
 
 NO_TARGET_WORDS = (
-    "no word of the training targets is in the vocabulary: set data.tokens.min_count lower, or "
-    "data.tokens.max_size higher"
+    "no word of the training targets is in the vocabulary: give --set data.tokens.min_count=1, or "
+    "a higher --set data.tokens.max_size=..."
 )
 
 

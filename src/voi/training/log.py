@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from voi.atomic import write_text
-from voi.errors import CheckpointError
+from voi.checkpoint import way_on
+from voi.errors import CheckpointError, unwritten
 
 
 class MetricsLog:
@@ -31,7 +32,9 @@ class MetricsLog:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError as error:
-            raise CheckpointError(f"cannot write {self.path}: {error}") from error
+            raise CheckpointError(
+                f"cannot write {self.path}: {unwritten(error)}, then {way_on(self.path.parent)}"
+            ) from error
         if self._board is not None:
             for name, value in values.items():
                 if isinstance(value, int | float):
