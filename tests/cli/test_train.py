@@ -49,7 +49,7 @@ def test_a_signal_in_the_last_validation_ends_a_complete_run(monkeypatch, capsys
     monkeypatch.setattr(runs, "validate", interrupted)
     assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 130
     out = capsys.readouterr().out
-    assert "SIGINT: the last step is done, saving" in out
+    assert "SIGINT: saving" in out
     assert "the run is complete and saved in run" in out
     assert "learned order" not in out
     assert voi.load("run").experiment.order.kind == "voi"
@@ -81,7 +81,7 @@ def test_a_signal_while_a_line_is_printed_does_not_print_it_twice(monkeypatch, c
     monkeypatch.setattr("voi.cli.watching.LINE_EVERY", -1)
     assert call(monkeypatch, "train", "--out", "a run", *settings_of()) == 130
     assert stream.getvalue().count("step 2/12") == 1
-    assert "SIGINT: saving after this step" in stream.getvalue()
+    assert "SIGINT: saving" in stream.getvalue()
     assert "stopped at step 2: voi train --resume 'a run'\n" in stream.getvalue()
 
 

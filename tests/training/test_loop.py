@@ -105,7 +105,7 @@ def test_a_signal_saves_and_stops_after_the_step(tmp_path, number):
     trainer = tiny_trainer(tmp_path / "run", "training.checkpoint_every=100", watcher=watcher)
     assert not trainer.run()
     assert trainer.stopped_by == number.name
-    assert watcher.messages == [f"{number.name}: saving after this step"]
+    assert watcher.messages == [f"{number.name}: saving"]
     resumed = runs.resume(tmp_path / "run", Quiet())
     assert resumed.progress.step == 6
     assert resumed.run()

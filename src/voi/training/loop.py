@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
 from types import FrameType
 from typing import Any, Protocol, runtime_checkable
 
@@ -124,6 +122,8 @@ class Trainer:
             with self._signals():
                 while self.progress.phase < len(self.config.phases) and not self._is_stopped():
                     self._run_phase(log)
+                if self._stopping:
+                    self.watcher.said(f"{self._stopping}: saving")
                 self._save()
                 self.world.wait()
         except FloatingPointError as error:  # where an order is needed: before there is a loss
@@ -368,25 +368,12 @@ class Trainer:
     def _signals(self) -> Iterator[None]:
         """Let Ctrl-C and SIGTERM end the run after the current step."""
 
-        told: SimpleQueue[str | None] = SimpleQueue()
-
-        def tell() -> None:  # in a thread: a signal may come while another line is being printed
-            for message in iter(told.get, None):
-                self.watcher.said(message)
-
         def stop(number: int, frame: FrameType | None) -> None:
-            self._stopping = signal.Signals(number).name
-            is_last = self.progress.step == self.total
-            what = "the last step is done, saving" if is_last else "saving after this step"
-            told.put(f"{self._stopping}: {what}")
+            self._stopping = signal.Signals(number).name  # told later: a line may be half printed
 
-        teller = Thread(target=tell, daemon=True)
-        teller.start()
         old = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
             for number, handler in old.items():
                 signal.signal(number, handler)
-            told.put(None)
-            teller.join()
