@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from voi.errors import ConfigError
 
-
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 

@@ -83,8 +83,8 @@ def checked_records(
 ) -> Records:
     """Return records after parsing each one once; the first few that are wrong are named.
 
-    So is the first of every further kind. What is wrong is an error, or is left out and noted. `layout` is what to give instead, said
-    where most of the lines are wrong.
+    So is the first of every further kind. What is wrong is an error, or is left out and noted.
+    `layout` is what to give instead, said where most of the lines are wrong.
     """
     size = len(rows.numbers)
     if not size:
