@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from voi.errors import VoiError
 
@@ -90,7 +91,8 @@ def _command(arguments: Sequence[str]) -> str:
 
     from voi.cli.app import app
 
-    found, path = typer.main.get_command(app), ["voi"]
+    found: Any = typer.main.get_command(app)
+    path = ["voi"]
     for name in arguments:
         if name not in getattr(found, "commands", {}):
             break
