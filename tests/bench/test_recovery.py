@@ -176,6 +176,8 @@ def test_tables_of_the_papers_estimator_hold_what_was_measured():
     cell = made_up("plackett-luce.relative.k4.paper", 0, 0.2)
     (title,) = tables([cell])
     assert "paper's estimator" in title
+    (title,) = tables([cell, made_up("gumbel-matching.xl.k4.paper", 0, 0.3)])
+    assert "paper's estimator" in title  # a change of the recipe needs the recipe beside it
     assert tables([cell])[title][1:] == [
         ["relative", "plackett-luce", "0.53", "0.200", "0.100", "7", "0"]
     ]

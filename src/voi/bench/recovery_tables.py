@@ -61,10 +61,10 @@ def num_orders_rows(results: Sequence[Result]) -> Rows:
 
 
 def variant_rows(results: Sequence[Result]) -> Rows:
-    """Return the further rows: one choice of the recipe changed."""
+    """Return the further rows: one choice of the recipe changed; none without the recipe's own."""
     rewarded = ["reward of the mode", "of the common order"]
     cells, table = by_cell(results), [["change", *rewarded, *_HEADER[1:]]]
-    for name in recipes():
+    for name in recipes() if BASE in cells else ():
         if name == BASE or name.startswith(f"{BASE}."):
             found = cells.get(name, [])
             rewards = [
@@ -150,7 +150,7 @@ def _plotted(cells: Mapping[str, list[Result]]) -> dict[str, dict[str, Curve]]:
         law, positions, rest = name.split(".", 2)
         k, _, change = rest.partition(".")
         curve = seed_curve(found, "sampled")
-        if name.startswith(BASE) and (change or name == BASE):
+        if BASE in cells and name.startswith(BASE) and (change or name == BASE):
             groups["recipes"][change or "none changed"] = curve
         if change == "paper":
             groups["paper"][f"{law}, {positions}"] = curve
