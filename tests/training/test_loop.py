@@ -220,37 +220,42 @@ def test_bfloat16_trains(tmp_path):
     assert all(torch.isfinite(torch.tensor(line.get("loss", 0.0))) for line in watcher.logged)
 
 
-def test_ppo_compares_parameters_and_not_dropout_also_while_sharing(tmp_path, monkeypatch):
+PPO_SHARED = ["objective.estimator=ppo", "order.law=plackett-luce", "training.share=true"]
+
+
+@pytest.fixture
+def log_ratios(monkeypatch):
+    """The largest log ratio of every inner step of PPO, as they are taken."""
+    seen = []
+
+    def recorded(q, orders, gain, old, *rest):
+        seen.append((q.log_prob(orders) - old).abs().max().item())
+        return ppo_loss(q, orders, gain, old, *rest)
+
+    monkeypatch.setattr("voi.training.update.ppo_loss", recorded)
+    return seen
+
+
+def test_ppo_compares_parameters_and_not_dropout_also_while_sharing(tmp_path, log_ratios):
     """With rates of zero every ratio of every inner step is 1."""
-    seen = []
-
-    def recorded(q, orders, gain, old, *rest):
-        seen.append((q.log_prob(orders) - old).abs().max().item())
-        return ppo_loss(q, orders, gain, old, *rest)
-
-    monkeypatch.setattr("voi.training.update.ppo_loss", recorded)
-    settings = ["objective.estimator=ppo", "order.law=plackett-luce", "training.share=true"]
-    settings += ["decoder.dropout=0.3", "training.decoder_rate=0.0", "training.order_rate=0.0"]
+    settings = [
+        *PPO_SHARED,
+        "decoder.dropout=0.3",
+        "training.decoder_rate=0.0",
+        "training.order_rate=0.0",
+    ]
     tiny_trainer(tmp_path / "run", *settings, "training.steps=2").run()
-    assert len(seen) == 6
-    assert max(seen) < 1e-5
+    assert len(log_ratios) == 6
+    assert max(log_ratios) < 1e-5
 
 
-def test_ratios_of_ppo_start_at_one_though_the_decoder_learns_what_is_shared(tmp_path, monkeypatch):
-    seen = []
-
-    def recorded(q, orders, gain, old, *rest):
-        seen.append((q.log_prob(orders) - old).abs().max().item())
-        return ppo_loss(q, orders, gain, old, *rest)
-
-    monkeypatch.setattr("voi.training.update.ppo_loss", recorded)
-    settings = ["objective.estimator=ppo", "order.law=plackett-luce", "training.share=true"]
-    settings += ["training.decoder_rate=0.01", "training.steps=3"]
-    trainer = tiny_trainer(tmp_path / "run", *settings)
+def test_ratios_of_ppo_start_at_one_though_the_decoder_learns_what_is_shared(tmp_path, log_ratios):
+    settings = ["training.decoder_rate=0.01", "training.steps=3"]
+    trainer = tiny_trainer(tmp_path / "run", *PPO_SHARED, *settings)
     before = [parameter.clone() for parameter in trainer.networks.decoder.parameters()]
     trainer.run()
-    assert max(seen[::3]) < 1e-5  # of each update the first inner step
-    assert max(seen) > 1e-5
+    assert max(log_ratios[::3]) < 1e-5  # of each update the first inner step
+    assert max(log_ratios) > 1e-5
     after = trainer.networks.decoder.parameters()
     assert all(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
 
