@@ -103,8 +103,9 @@ def test_a_cell_has_scores_of_all_seen_and_new_pairs(measured):
             if name.startswith("exact"):
                 parts = result["scores"]["seen"][name], result["scores"]["unseen"][name]
                 assert value == pytest.approx((2 * parts[0] + 6 * parts[1]) / 8)
-        parts = result["parts"]
-        assert parts["elbo"] == pytest.approx(parts["tokens"] + parts["slots"] + parts["entropy"])
+        for parts in (result["parts"], result["train_parts"]):
+            whole = parts["tokens"] + parts["slots"] + parts["entropy"]
+            assert parts["elbo"] == pytest.approx(whole)
         assert result["log_prob"]["all"]["log_p_bound"] >= result["log_prob"]["all"]["elbo"]
         assert result["curve"][-1]["step"] == result["steps"] == l2r["steps"]
         assert result["cpu_seconds"] > 0

@@ -82,7 +82,8 @@ def test_tasks_and_methods_make_experiments(task):
     assert not any(phase.fresh_decoder for phase in made["known"].training.phases)
     if TASKS[task].anew:
         *_, last = made["voi-gumbel-matching"].training.phases
-        assert (last.steps, last.freeze_orders, last.fresh_decoder) == (1500, True, True)
+        assert last.steps == TASKS[task].anew
+        assert last.freeze_orders and last.fresh_decoder
 
 
 def test_options_of_a_task_stay_what_they_are(monkeypatch):

@@ -48,6 +48,7 @@ def measure(
         "num_examples": {name: len(_rows(system)) for name, system in systems.items()},
         "num_bounded": {name: _num_bounded(system) for name, system in systems.items()},
         **order_values(model, test),
+        "train_parts": order_values(model, dataclasses.replace(test, split="train"))["parts"],
         "written": _written(_folder(model, run, test) / HYPOTHESES),
         "steps": training.trainer.total,
         "cpu_seconds": training.cpu_seconds,

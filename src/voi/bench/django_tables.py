@@ -61,17 +61,22 @@ def score_rows(cells: Mapping[str, list[Result]], part: str) -> Rows:
 
 
 def likelihood_rows(cells: Mapping[str, list[Result]]) -> Rows:
-    """Return both lower bounds, and what an ELBO is made of: tokens and slots apart.
+    """Return both lower bounds, and what an ELBO is made of, on the test and on the train split.
 
     Gumbel-Matching's entropy is the Bethe approximation, its ELBO a true lower bound.
     """
-    table = [["order", "log p, bound", "ELBO", *_ELBO.values()]]
+    trained = [f"{said}, train" for said in _ELBO.values()]
+    table = [["order", "log p, bound", "ELBO", *_ELBO.values(), *trained]]
     for method, found in cells.items():
         bounds = [
             _spread([r["log_prob"]["all"].get(name) for r in found], 3)
             for name in ("log_p_bound", "elbo")
         ]
-        parts = [_spread([r["parts"][name] for r in found], 3) for name in _ELBO]
+        parts = [
+            _spread([r.get(kind, {}).get(name) for r in found], 3)
+            for kind in ("parts", "train_parts")
+            for name in _ELBO
+        ]
         table.append([method, *bounds, *parts])
     return table
 

@@ -40,20 +40,22 @@ TASKS: Mapping[str, Setting] = {
     "sorting": Setting("sorting", {}, 2000),
     "sudoku4": Setting("sudoku4", {}, 6000),
     "chain-10": Setting("chain", {"positions": 10}, 6000, anew=1500, learned=LONG_CHAIN),
-    "addition-5": Setting("addition", {"digits": 5}, 12000),
+    "addition-5": Setting(
+        "addition", {"digits": 5}, 12000, anew=5000, learned={"decay": "constant"}
+    ),
     "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 5000),
     "chain-13": Setting("chain", {"positions": 13}, 8000, anew=1500, learned=LONG_CHAIN),
 }
-METHODS: Mapping[str, Mapping[str, str]] = {  # [order] of the experiment
-    "voi-gumbel-matching": {"kind": "voi", "law": "gumbel-matching"},
-    "l2r": {"kind": "l2r"},
-    "known": {"kind": "l2r"},  # replaced by the task's own order
-    "voi-plackett-luce": {"kind": "voi", "law": "plackett-luce"},
-    "voi-matrix-plackett-luce": {"kind": "voi", "law": "matrix-plackett-luce"},
-    "r2l": {"kind": "r2l"},
-    "tree": {"kind": "tree"},
-    "random": {"kind": "random"},
-    "sao": {"kind": "sao"},
+METHODS: Mapping[str, Sequence[str]] = {  # the order, and settings of the experiment
+    "voi-gumbel-matching": ("voi", "order.law=gumbel-matching"),
+    "l2r": ("l2r",),
+    "known": ("l2r",),  # replaced by the task's own order
+    "voi-plackett-luce": ("voi", "order.law=plackett-luce"),
+    "voi-matrix-plackett-luce": ("voi", "order.law=matrix-plackett-luce"),
+    "r2l": ("r2l",),
+    "tree": ("tree",),
+    "random": ("random",),
+    "sao": ("sao",),
 }
 QUICK_TASKS = "chain-6,addition-3,sorting"
 QUICK_METHODS = "voi-gumbel-matching,l2r,known"
@@ -104,7 +106,7 @@ def _cell(folder: Path, size: OrderSize, task: str, method: str, seed: int) -> R
 
 def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Experiment:
     """Return the experiment of a cell: the preset, the task's size, the order, the budget."""
-    setting, order = TASKS[task], METHODS[method]
+    setting, (kind, *settings) = TASKS[task], METHODS[method]
     steps = max(2, round(size.factor * setting.steps))
     every = max(1, steps // CHECKS)
     training: dict[str, Any] = {
@@ -114,14 +116,14 @@ def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Exp
         "checkpoint_every": every,
         "valid_examples": size.valid_examples,
     }
-    if order["kind"] == "voi":
+    if kind == "voi":
         training |= setting.learned
         if setting.anew:
             anew = max(1, round(steps * setting.anew / setting.steps))
             training["phases"] = _phases(steps - anew, anew)
-    cell = {"data": {"options": setting.options}, "order": order, "training": training}
+    cell = {"data": {"options": setting.options}, "training": training}
     table = merged(experiments.load_table(setting.preset), cell)
-    return config.experiment(experiments.with_order(table, order["kind"], size.settings))
+    return config.experiment(experiments.with_order(table, kind, [*settings, *size.settings]))
 
 
 def _phases(learning: int, anew: int) -> list[dict[str, Any]]:
