@@ -83,7 +83,8 @@ def test_tasks_and_methods_make_experiments(task):
     if TASKS[task].anew:
         *_, last = made["voi-gumbel-matching"].training.phases
         assert last.steps == TASKS[task].anew
-        assert last.freeze_orders and last.fresh_decoder
+        assert last.freeze_orders
+        assert last.fresh_decoder
 
 
 def test_options_of_a_task_stay_what_they_are(monkeypatch):
