@@ -1,13 +1,20 @@
 """Cells are measured once, never mixed, and chosen by name."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from small_runs import tiny_experiment
-from voi.bench.cells import markdown, matching, measured, read_all, spread
+from voi.bench.cells import Cell, markdown, matching, measured, read_all, spread
 from voi.errors import ConfigError, DataError
 from voi.tables import to_table
+
+
+def measured_one(folder, name, settings, measure=dict):
+    (result,) = measured(folder, [Cell(name, settings, measure)], lambda result: None)
+    return result
 
 
 def test_a_cell_is_measured_once(tmp_path):
@@ -17,40 +24,66 @@ def test_a_cell_is_measured_once(tmp_path):
         calls.append(1)
         return {"value": 0.5}
 
-    first = measured(tmp_path, "a", {"steps": 3, "pair": (1, 2)}, measure)
-    second = measured(tmp_path, "a", {"steps": 3, "pair": (1, 2)}, measure)
+    first = measured_one(tmp_path, "a", {"steps": 3, "pair": (1, 2)}, measure)
+    second = measured_one(tmp_path, "a", {"steps": 3, "pair": (1, 2)}, measure)
     assert first == second == json.loads((tmp_path / "a.json").read_text())
     assert (first["value"], len(calls)) == (0.5, 1)
 
 
 def test_other_settings_are_an_error_that_names_them(tmp_path):
-    measured(tmp_path, "a", {"x": {"steps": 3, "rate": 1}}, dict)
+    measured_one(tmp_path, "a", {"x": {"steps": 3, "rate": 1}})
     with pytest.raises(ConfigError, match=r"measured with x\.steps = 3, not 4: choose another"):
-        measured(tmp_path, "a", {"x": {"steps": 4, "rate": 1}}, dict)
+        measured_one(tmp_path, "a", {"x": {"steps": 4, "rate": 1}})
 
 
 def test_a_field_that_came_later_had_its_default(tmp_path):
     settings = {"experiment": to_table(tiny_experiment())}
     before = to_table(tiny_experiment())
     del before["order"]["token_dropout"], before["data"]["cache"]
-    measured(tmp_path, "a", {"experiment": before}, dict)
-    assert measured(tmp_path, "a", settings, dict)["settings"]["experiment"]["data"]["cache"] == ""
+    measured_one(tmp_path, "a", {"experiment": before})
+    assert measured_one(tmp_path, "a", settings)["settings"]["experiment"]["data"]["cache"] == ""
     other = {"experiment": to_table(tiny_experiment("order.token_dropout=0.5"))}
     with pytest.raises(ConfigError, match=r"order\.token_dropout = 0\.0, not 0\.5"):
-        measured(tmp_path, "a", other, dict)
+        measured_one(tmp_path, "a", other)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])
 def test_a_broken_cell_is_an_error(tmp_path, content):
     (tmp_path / "a.json").write_text(content)
     with pytest.raises(DataError, match=r"a\.json .*remove it"):
-        measured(tmp_path, "a", {}, dict)
+        measured_one(tmp_path, "a", {})
 
 
 def test_a_failed_measurement_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError):
-        measured(tmp_path / "cells", "a", {}, lambda: {"value": 1 / 0})
+        measured_one(tmp_path / "cells", "a", {}, lambda: {"value": 1 / 0})
     assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_cell_that_another_process_is_at_is_left_to_it_and_waited_for(tmp_path):
+    """The other one is a real process: it ends its cell after it has seen ours."""
+    program = """
+import sys, time
+from pathlib import Path
+from voi.bench.cells import Cell, measured
+folder = Path(sys.argv[1])
+def slowly():
+    print("at it", flush=True)
+    while not (folder / "b.json").is_file():
+        time.sleep(0.01)
+    return {"by": "other"}
+measured(folder, [Cell("a", {}, slowly)], lambda result: None)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "at it\n"
+        cells = [Cell(name, {}, lambda: {"by": "us"}) for name in ("a", "b")]
+        told = []
+        results = measured(tmp_path, cells, lambda result: told.append(result["name"]))
+    assert other.returncode == 0
+    assert [result["by"] for result in results] == ["other", "us"]
+    assert told == ["b", "a"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "b.json"]
 
 
 def test_patterns_choose_in_the_given_order():
@@ -71,10 +104,10 @@ def test_tables_and_means():
 def test_a_folder_is_read_by_name_and_seed_and_must_be_one_experiment(tmp_path):
     for seed in (10, 9):
         settings = {"seed": seed, "experiment": {"steps": 3, "training": {"seed": seed}}}
-        measured(tmp_path, f"b-seed{seed}", settings, dict)
-    measured(tmp_path, "a-seed0", {"seed": 0, "experiment": {"steps": 4}}, dict)
+        measured_one(tmp_path, f"b-seed{seed}", settings)
+    measured_one(tmp_path, "a-seed0", {"seed": 0, "experiment": {"steps": 4}})
     assert [cell["name"] for cell in read_all(tmp_path)] == ["a-seed0", "b-seed9", "b-seed10"]
-    measured(tmp_path, "a-seed1", {"seed": 1, "experiment": {"steps": 5}}, dict)
+    measured_one(tmp_path, "a-seed1", {"seed": 1, "experiment": {"steps": 5}})
     with pytest.raises(ConfigError, match=r"mixes two.*a-seed1 .* experiment\.steps = 5, not 4"):
         read_all(tmp_path)
     assert read_all(tmp_path / "nothing") == []

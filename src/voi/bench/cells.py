@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from voi import config
 from voi.atomic import write_text
+from voi.bench.claims import alone
 from voi.bench.timing import machine
 from voi.errors import ConfigError, DataError
 from voi.evaluation.identity import notes
@@ -17,15 +19,43 @@ Result = dict[str, Any]  # plain values, as JSON holds them
 Rows = list[list[str]]  # of a table, its header first
 
 
-def measured(
-    folder: Path, name: str, settings: Mapping[str, Any], measure: Callable[[], Mapping[str, Any]]
-) -> Result:
-    """Return what `measure` finds, from folder/name.json if it is there already.
+@dataclass(frozen=True)
+class Cell:
+    """One thing to be measured: a name that no other cell has, what it is of, and how."""
+
+    name: str
+    settings: Mapping[str, Any]
+    measure: Callable[[], Mapping[str, Any]]
+
+
+def measured(folder: Path, cells: Sequence[Cell], said: Callable[[Result], None]) -> list[Result]:
+    """Return what cells found, in their order; those that are in the folder are read.
+
+    Several processes may measure into one folder: a cell that another one is at is left to it, and
+    waited for when no other is left. Each result is said as it comes.
+    """
+    results: dict[str, Result] = {}
+
+    def take(cell: Cell, is_waiting: bool) -> None:
+        with alone(folder / f"{cell.name}.json", is_waiting) as is_mine:
+            if is_mine:
+                results[cell.name] = _result(folder, cell)
+                said(results[cell.name])
+
+    for is_waiting in (False, True):
+        for cell in cells:
+            if cell.name not in results:
+                take(cell, is_waiting)
+    return [results[cell.name] for cell in cells]
+
+
+def _result(folder: Path, cell: Cell) -> Result:
+    """Return what a cell found, from its file if it is there already.
 
     What was measured under other settings is an error: a table must not mix two experiments.
     """
-    path = folder / f"{name}.json"
-    wanted = json.loads(json.dumps(settings))
+    path = folder / f"{cell.name}.json"
+    wanted = json.loads(json.dumps(cell.settings))
     if path.is_file():
         stored = read(path)
         if stored["settings"] != wanted:
@@ -34,8 +64,8 @@ def measured(
                 f"another --out, or remove that file"
             )
         return stored
-    result = {"name": name, "settings": wanted, **measure(), "machine": machine(), **notes()}
-    folder.mkdir(parents=True, exist_ok=True)
+    found = cell.measure()
+    result = {"name": cell.name, "settings": wanted, **found, "machine": machine(), **notes()}
     write_text(path, json.dumps(result, indent=1) + "\n")
     return result
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from voi import config, experiments
 from voi.bench import django_cell
-from voi.bench.cells import Result, matching, measured
+from voi.bench.cells import Cell, Result, matching, measured
 from voi.data.tasks import make_task
 from voi.evaluation import Settings
 from voi.tables import to_table
@@ -102,16 +102,11 @@ def run(
 ) -> list[Result]:
     """Return all cells of a folder; the ones that are not there yet are measured."""
     chosen = matching(METHODS, methods, "--methods")
-    results = []
-    for seed in seeds:
-        for method in chosen:
-            result = _cell(folder, pairs, size, method, seed)
-            said(_line(result))
-            results.append(result)
-    return results
+    cells = [_cell(folder, pairs, size, method, seed) for seed in seeds for method in chosen]
+    return measured(folder / "cells", cells, lambda result: said(_line(result)))
 
 
-def _cell(folder: Path, pairs: Pairs, size: DjangoSize, method: str, seed: int) -> Result:
+def _cell(folder: Path, pairs: Pairs, size: DjangoSize, method: str, seed: int) -> Cell:
     made = experiment(pairs.folder, method, seed, size)
     about = {"method": method, "seed": seed, "digest": pairs.digest}
     table = to_table(made)
@@ -122,7 +117,7 @@ def _cell(folder: Path, pairs: Pairs, size: DjangoSize, method: str, seed: int) 
     def measure() -> Mapping[str, Any]:
         return django_cell.measure(made, path, size.test, pairs.is_seen)
 
-    return measured(folder / "cells", path.name, settings, measure)
+    return Cell(path.name, settings, measure)
 
 
 def run_folder(folder: Path, method: str, seed: int) -> Path:

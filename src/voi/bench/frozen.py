@@ -15,6 +15,7 @@ from torch import Tensor
 
 from voi import checkpoint, config
 from voi.batch import Batch, collate
+from voi.bench.claims import alone
 from voi.bench.steps import size_table, updating
 from voi.data import Example
 from voi.data.caption_files import read_captions
@@ -61,13 +62,13 @@ def frozen_decoder(folder: Path, size: DecoderSize, said: Callable[[str], None] 
     corpus, _ = build_corpus(examples, codec, experiment.data)
     batch = collate(corpus, np.arange(len(corpus)))
     region_size = 0 if batch.features is None else batch.features.shape[-1]
-    if (folder / "manifest.json").is_file():
-        networks = checkpoint.load(folder).networks
-    else:
-        torch.manual_seed(size.seed)
-        networks = Networks.of(experiment, codec, region_size)
-        _train(networks, batch, experiment, size, said)
-        checkpoint.save(folder, experiment, codec, networks, region_size)
+    with alone(folder):
+        if not (folder / "manifest.json").is_file():
+            torch.manual_seed(size.seed)
+            networks = Networks.of(experiment, codec, region_size)
+            _train(networks, batch, experiment, size, said)
+            checkpoint.save(folder, experiment, codec, networks, region_size)
+    networks = checkpoint.load(folder).networks
     networks.eval().requires_grad_(False)
     return Frozen(batch, codec, networks.orders(batch).mode, networks, region_size)
 

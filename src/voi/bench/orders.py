@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from voi import config, experiments
 from voi.bench import order_cell
-from voi.bench.cells import Result, matching, measured
+from voi.bench.cells import Cell, Result, matching, measured
 from voi.bench.order_cell import SplitSize
 from voi.tables import merged, to_table
 
@@ -82,17 +83,11 @@ def run(
 ) -> list[Result]:
     """Return all cells of a folder; the ones that are not there yet are measured."""
     chosen = matching(TASKS, tasks, "--tasks"), matching(METHODS, methods, "--methods")
-    results = []
-    for seed in seeds:
-        for task in chosen[0]:
-            for method in chosen[1]:
-                result = _cell(folder, size, task, method, seed)
-                said(_line(result))
-                results.append(result)
-    return results
+    cells = [_cell(folder, size, *place, seed) for seed in seeds for place in product(*chosen)]
+    return measured(folder / "cells", cells, lambda result: said(_line(result)))
 
 
-def _cell(folder: Path, size: OrderSize, task: str, method: str, seed: int) -> Result:
+def _cell(folder: Path, size: OrderSize, task: str, method: str, seed: int) -> Cell:
     name = f"{task}.{method}-seed{seed}"
     made = experiment(task, method, seed, size)
     about = {"task": task, "method": method, "seed": seed, "test": to_table(size.test)}
@@ -100,8 +95,7 @@ def _cell(folder: Path, size: OrderSize, task: str, method: str, seed: int) -> R
     def measure() -> Mapping[str, Any]:
         return order_cell.measure(made, method == "known", folder / "runs" / name, size.test)
 
-    settings = {**about, "experiment": to_table(made)}
-    return measured(folder / "cells", name, settings, measure)
+    return Cell(name, {**about, "experiment": to_table(made)}, measure)
 
 
 def experiment(task: str, method: str, seed: int, size: OrderSize) -> config.Experiment:

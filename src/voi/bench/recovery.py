@@ -12,7 +12,7 @@ import torch
 
 from voi import config
 from voi.analysis import normalized_levenshtein
-from voi.bench.cells import Result, matching, measured
+from voi.bench.cells import Cell, Result, matching, measured
 from voi.bench.frozen import DecoderSize, Frozen, batch_digest, frozen_decoder
 from voi.bench.steps import size_table, updating
 from voi.distributions import OrderLaw
@@ -113,23 +113,31 @@ def run(
     known = recipes()
     chosen = matching(known, cells, "--cells")
     frozen = frozen_decoder(folder / "decoder", size, said)
+    wanted = [
+        _cell(frozen, name, known[name], size, steps, seed) for seed in seeds for name in chosen
+    ]
+    return measured(folder / "cells", wanted, lambda result: said(_line(result)))
+
+
+def _cell(
+    frozen: Frozen, name: str, recipe: Recipe, size: DecoderSize, steps: int, seed: int
+) -> Cell:
     decoder = {**to_table(size), "captions": Path(size.captions).name}  # the digest is the batch's
     shared = {"steps": steps, "decoder": decoder, "digest": batch_digest(frozen)}
-    results = []
-    for seed in seeds:
-        for name in chosen:
-            settings = {**shared, "recipe": to_table(known[name]), "cell": name, "seed": seed}
+    settings = {**shared, "recipe": to_table(recipe), "cell": name, "seed": seed}
 
-            def measure(recipe: Recipe = known[name], seed: int = seed) -> Mapping[str, Any]:
-                return recover(frozen, recipe, size, steps, seed)
+    def measure() -> Mapping[str, Any]:
+        return recover(frozen, recipe, size, steps, seed)
 
-            result = measured(folder / "cells", f"{name}-seed{seed}", settings, measure)
-            said(
-                f"{name}, seed {seed}: distance {result['sampled']:.3f} sampled, "
-                f"{result['mode']:.3f} mode, {result['cpu_seconds']:.0f} CPU seconds"
-            )
-            results.append(result)
-    return results
+    return Cell(f"{name}-seed{seed}", settings, measure)
+
+
+def _line(result: Result) -> str:
+    settings = result["settings"]
+    return (
+        f"{settings['cell']}, seed {settings['seed']}: distance {result['sampled']:.3f} sampled, "
+        f"{result['mode']:.3f} mode, {result['cpu_seconds']:.0f} CPU seconds"
+    )
 
 
 def recover(

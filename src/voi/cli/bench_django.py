@@ -51,6 +51,7 @@ def django(
     """Train every order of generation on Django with the same decoder, data and updates.
 
     Cells that are in the folder already are read, not repeated; a run that was stopped goes on.
+    Processes with the same folder share the cells.
 
     Example: voi bench django --data data/django --methods 'l2r,voi-*' --out runs/django
     """

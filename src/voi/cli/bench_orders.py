@@ -48,6 +48,7 @@ def orders(
     """Train every order of generation on tasks whose best order is known (OrderBench).
 
     Cells that are in the folder already are read, not repeated; a run that was stopped goes on.
+    Processes with the same folder share the cells.
 
     Example: voi bench orders --tasks chain-6 --methods 'voi-*,l2r,known' --seeds 1
     """

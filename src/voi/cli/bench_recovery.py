@@ -41,7 +41,8 @@ def recovery(
 ) -> None:
     """Repeat the paper's ablation: recover the order a frozen decoder was taught.
 
-    Cells that are in the folder already are read, not repeated.
+    Cells that are in the folder already are read, not repeated. Processes with the same folder
+    share the cells.
 
     Example: voi bench recovery --quick --out runs/recovery
     """

@@ -1,0 +1,26 @@
+"""A file has one process at a time, and a process that is gone has none."""
+
+import signal
+import subprocess
+import sys
+
+from voi.bench.claims import alone
+
+
+def test_what_a_killed_process_was_at_is_free(tmp_path):
+    program = """
+import os, signal, sys
+from pathlib import Path
+from voi.bench.claims import alone
+with alone(Path(sys.argv[1])) as is_mine:
+    print(is_mine, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    path = tmp_path / "a.json"
+    command = [sys.executable, "-c", program, str(path)]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (killed.stdout, killed.returncode) == ("True\n", -signal.SIGKILL)
+    with alone(path, is_waiting=False) as is_mine:
+        assert is_mine
+        with alone(path, is_waiting=False) as is_mine_too:
+            assert not is_mine_too
