@@ -84,6 +84,39 @@ def test_a_source_may_look_like_markup(run):
     assert show(run, "[bold] [/x]").startswith("[bold] [/x]\n")
 
 
+def test_attention_is_drawn_with_a_row_for_each_step_and_a_column_for_each_word(
+    run, tmp_path, monkeypatch
+):
+    drawn = {}
+    monkeypatch.setattr(
+        voi.cli.show.plots,
+        "attention_figure",
+        lambda weights, **given: drawn.update(given, w=weights),
+    )
+    monkeypatch.setattr(
+        voi.cli.show.plots, "write_figure", lambda path, figure, *x, **given: figure(*x, **given)
+    )
+    output = show(run, "a b c", "--attention", tmp_path / "a.svg", "--dark")
+    assert "wrote" in output
+    written = steps_in(output)
+    assert drawn["w"].shape == (len(written), 3)
+    assert drawn["parts"] == ["a", "b", "c"]
+    assert drawn["tokens"][0] == written[0]
+    assert sorted(drawn["tokens"]) == sorted(written[-1].split())
+    assert drawn["theme"] == "dark"
+
+
+def test_attention_is_a_picture_and_needs_a_source(run, tmp_path):
+    show(run, "a b", "--attention", tmp_path / "a.svg", "--out", tmp_path / "b.html")
+    assert "part of the source" in (tmp_path / "a.svg").read_text()
+    assert (tmp_path / "b.html").is_file()
+    with pytest.raises(DataError, match=r"\.pdf, got .a\.html"):
+        show(run, "a b", "--attention", tmp_path / "a.html")
+    with pytest.raises(ConfigError, match=r"--attention draws steps .* 0 parts: leave it out"):
+        show(run, "", "--attention", tmp_path / "c.svg")
+    assert not (tmp_path / "c.svg").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "start"),
     [("f.svg", b"<?xml"), ("f.png", b"\x89PNG"), ("f.pdf", b"%PDF"), ("f.html", b"<!doctype")],

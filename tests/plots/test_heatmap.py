@@ -5,7 +5,7 @@ import pytest
 
 from drawn import HOSTILE, SIXTY, check_layout, texts
 from voi.plots.canvas import drawing, write_figure
-from voi.plots.heatmap import permutation_figure
+from voi.plots.heatmap import attention_figure, permutation_figure
 
 MATRIX = np.arange(16.0).reshape(4, 4)
 
@@ -75,7 +75,7 @@ def test_entries_that_are_not_finite_are_left_empty():
     ("matrix", "options", "message"),
     [
         (MATRIX, {"order": [0, 1, 1, 2]}, r"permutation of 0\.\.3"),
-        (MATRIX, {"tokens": ["a"]}, "one token per column, 4, got 1"),
+        (MATRIX, {"tokens": ["a"]}, "one name per column, 4, got 1"),
         (np.full((2, 2), -np.inf), {}, "finite"),
         (np.zeros((0, 0)), {}, "finite"),
     ],
@@ -83,6 +83,33 @@ def test_entries_that_are_not_finite_are_left_empty():
 def test_wrong_arguments_are_refused(matrix, options, message):
     with pytest.raises(ValueError, match=message):
         permutation_figure(matrix, **options)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "parts"),
+    [(["b", "a"], ["x", "y", "z"]), (HOSTILE, SIXTY), (["one"], SIXTY), (SIXTY, ["one"])],
+    ids=["small", "hostile", "wide", "tall"],
+)
+def test_attention_has_a_name_for_each_row_and_column(tokens, parts):
+    weights = np.random.default_rng(0).random((len(tokens), len(parts)))
+    with drawing():
+        figure = attention_figure(weights, tokens=tokens, parts=parts, title="Where it looks")
+        check_layout(figure)
+    axes = figure.axes[0]
+    np.testing.assert_array_equal(axes.images[0].get_array(), weights)
+    assert axes.yaxis_inverted()
+    for labels, names in ((axes.get_yticklabels(), tokens), (axes.get_xticklabels(), parts)):
+        shown = [label.get_text() for label in labels]
+        assert len(shown) == len(names)
+        for label, name in zip(shown, names, strict=True):
+            assert label == name or label.startswith(("\\", '"', "␣")) or label.endswith("…")
+
+
+def test_attention_needs_a_name_for_each_row_and_column():
+    with pytest.raises(ValueError, match="one name per row, 4, got 1"):
+        attention_figure(MATRIX, tokens=["a"], parts=list("abcd"))
+    with pytest.raises(ValueError, match="one name per column, 4, got 5"):
+        attention_figure(MATRIX, tokens=list("abcd"), parts=list("abcde"))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])

@@ -113,7 +113,8 @@ def test_files_hold_what_the_tables_do(made, figures, tmp_path):
     out = tmp_path / "new" / "out"
     stored = json.loads((out / "statistics.json").read_text())
     assert stored == json.loads(json.dumps(to_json(made)))
-    assert set(stored["tables"]) == {path.stem for path in (out / "tables").iterdir()}
+    tables = {path.stem for path in (out / "tables").iterdir()}
+    assert {*stored["tables"], "tokens"} == tables  # of tokens there are the traces
     for name, rows in stored["tables"].items():
         with open(out / "tables" / f"{name}.csv", newline="", encoding="utf-8") as file:
             read = list(csv.DictReader(file))

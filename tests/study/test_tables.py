@@ -61,6 +61,22 @@ def test_rows_are_those_of_the_analysis():
     assert all(found.tables.values())
 
 
+def test_every_token_has_a_row():
+    trace = trace_of(["a", "b", "a"], order=(2, 0, 1))
+    mine = Series("mine", "learned", [trace_of([], order=()), trace], COUNTS)
+    rows = [row.values for row in studied(mine, tagger=tagger).tables["tokens"]]
+    whose = {"run": "mine", "orders": "learned", "example": 1}
+    steps = [("a", "VOWEL", 100, 1), ("b", "OTHER", 3, 2), ("a", "VOWEL", 100, 0)]
+    assert rows == [
+        {**whose, "position": i, "token": a, "tag": b, "count": c, "step": t, "index": t / 3}
+        for i, (a, b, c, t) in enumerate(steps)
+    ]
+    bare = [row.values for row in studied(replace(mine, counts=None)).tables["tokens"]]
+    assert {(row["tag"], row["count"]) for row in bare} == {(None, None)}
+    rare = studied(replace(mine, counts={})).tables["tokens"]
+    assert {row.values["count"] for row in rare} == {0}
+
+
 def test_left_to_right_is_found_to_be_left_to_right():
     found = studied(OTHER)
     (row,) = found.rows("overall", series="other, learned", reference="l2r", metric="nld")

@@ -16,12 +16,14 @@ from voi.analysis.distances import (
 from voi.analysis.generation_index import (
     FirstToken,
     GroupIndex,
+    TokenIndex,
     first_tokens,
     frequency_band,
     indices_by_band,
     indices_by_tag,
     indices_by_word,
     normalized_generation_index,
+    token_indices,
 )
 from voi.analysis.reference import common_order, l2r_order, r2l_order, rare_order, tree_order
 from voi.analysis.slots import order_of_slots, slots_of
@@ -56,6 +58,7 @@ __all__ = [
     "Interval",
     "Padded",
     "Summary",
+    "TokenIndex",
     "Trace",
     "agreement",
     "agreement_summaries",
@@ -92,6 +95,7 @@ __all__ = [
     "summaries_by_length",
     "to_record",
     "to_rows",
+    "token_indices",
     "tree_order",
     "write_traces",
 ]

@@ -37,6 +37,18 @@ class FirstToken:
     share: float  # of the examples with at least one token
 
 
+@dataclass(frozen=True)
+class TokenIndex:
+    """When one token of a target is written."""
+
+    position: int  # in the target, from 0
+    token: str
+    tag: str | None  # part of speech, where there is a tagger
+    count: int | None  # in the training targets, where they are known
+    step: int  # from 0
+    index: float  # step / n
+
+
 def normalized_generation_index(order: Orders) -> Float[np.ndarray, "... _"]:
     """Return when each final position is written, as a share of the length: rank[i] / n.
 
@@ -48,6 +60,24 @@ def normalized_generation_index(order: Orders) -> Float[np.ndarray, "... _"]:
     """
     ranks = generation_ranks(order)
     return ranks / max(ranks.shape[-1], 1)
+
+
+def token_indices(
+    trace: Trace,
+    *,
+    tagger: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    counts: Mapping[str, int] | None = None,
+) -> list[TokenIndex]:
+    """Return when each token of a trace is written, in reading order."""
+    tags = [None] * len(trace.tokens) if tagger is None else _tags(trace.tokens, tagger)
+    known = [None if counts is None else counts.get(token, 0) for token in trace.tokens]
+    ranks = generation_ranks(trace.order).tolist()
+    return [
+        TokenIndex(i, token, tag, count, rank, rank / len(ranks))
+        for i, (token, tag, count, rank) in enumerate(
+            zip(trace.tokens, tags, known, ranks, strict=True)
+        )
+    ]
 
 
 def indices_by_tag(

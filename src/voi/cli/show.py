@@ -17,6 +17,7 @@ from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES, PAGE_SUFFIXES, output_path
 from voi.search import Hypothesis
 from voi.study.attention import attention_of, opacities
+from voi.study.perturbation import source_parts
 
 
 @app.command()
@@ -29,6 +30,10 @@ def show(
     out: Annotated[
         Path | None,
         typer.Option(help="Also a picture: .png, .svg, .pdf, or .html to step through."),
+    ] = None,
+    attention: Annotated[
+        Path | None,
+        typer.Option(help="Also a picture of what each step attends to: .png, .svg or .pdf."),
     ] = None,
     beam: Beam = None,
     gaps: Annotated[str | None, typer.Option(help="A text whose gaps ___ are filled.")] = None,
@@ -47,10 +52,9 @@ def show(
     if gaps is not None and keywords is not None:
         raise ConfigError("give --gaps or --keywords, not both")
     words = split_keywords(keywords)
-    if out is None:
+    if out is None and attention is None:
         refuse("--out with {}: a file to draw into", dark=dark)
-    else:
-        _check(out)  # before the work, not after it
+    _check(out, attention)  # before the work, not after it
     model = load(run, device)
     task = _image_task(model)
     if task is None and source is None:
@@ -63,9 +67,14 @@ def show(
         console.print(f"[bold]{sentence(name)}[/bold]")
     draw_steps(hypothesis, console)
     console.print(f"{sentence(hypothesis.text)}    [dim]log p {hypothesis.score:.2f}[/dim]")
+    trace = hypothesis.to_trace(name)
     if out is not None:
-        _draw(model, hypothesis.to_trace(name), out, dark, given, task)
-        console.print(f"wrote {sentence(str(out))}", soft_wrap=True)
+        _draw(model, trace, out, dark, given, task)
+    if attention is not None:
+        _draw_attention(model, given, trace, attention, dark)
+    for path in (out, attention):
+        if path is not None:
+            console.print(f"wrote {sentence(str(path))}", soft_wrap=True)
     if isinstance(given, str) and not model.codec.knows_any(given):
         print("voi: no word of the source is in the model's vocabulary", file=sys.stderr)
 
@@ -113,9 +122,13 @@ def _written(
     return hypothesis
 
 
-def _check(out: Path) -> None:
-    output_path(out, FIGURE_SUFFIXES + PAGE_SUFFIXES)
-    if out.suffix.lower() in FIGURE_SUFFIXES:
+def _check(out: Path | None, attention: Path | None) -> None:
+    """Raise if a picture could not be written."""
+    if out is not None:
+        output_path(out, FIGURE_SUFFIXES + PAGE_SUFFIXES)
+    if attention is not None:
+        output_path(attention, FIGURE_SUFFIXES)
+    if any(path and path.suffix.lower() in FIGURE_SUFFIXES for path in (out, attention)):
         plots.draw_generation  # noqa: B018, says so if its extra is missing
 
 
@@ -136,3 +149,21 @@ def _draw(
         plots.draw_generation(
             trace, out, theme=theme, image=picture, boxes=source.boxes, opacities=shown
         )
+
+
+def _draw_attention(model: Model, source: Source, trace: Trace, path: Path, is_dark: bool) -> None:
+    """Draw how much each step attends to each word or region of the source."""
+    parts = [] if source is None else source_parts(model, source)
+    if not parts or not trace.tokens:
+        raise ConfigError(
+            f"--attention draws steps against parts of the source, got {len(trace.tokens)} steps "
+            f"and {len(parts)} parts: leave it out, or give another source"
+        )
+    plots.write_figure(
+        path,
+        plots.attention_figure,
+        attention_of(model, source, trace),
+        tokens=[trace.tokens[i] for i in trace.order],
+        parts=parts,
+        theme="dark" if is_dark else "light",
+    )

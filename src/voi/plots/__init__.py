@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from voi.plots.curves import curves_figure
     from voi.plots.generation import draw_generation
     from voi.plots.grid import grid_figure
-    from voi.plots.heatmap import permutation_figure
+    from voi.plots.heatmap import attention_figure, permutation_figure
     from voi.plots.perturbation import draw_perturbation
 
 __all__ = [
     "Bar",
     "Curve",
+    "attention_figure",
     "bars_figure",
     "bars_of",
     "curves_by_length",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "attention_figure": "heatmap",
     "bars_figure": "bars",
     "curves_figure": "curves",
     "draw_generation": "generation",

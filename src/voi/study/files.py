@@ -61,7 +61,11 @@ def to_json(study: Study) -> dict[str, Any]:
             for series in study.series
         ],
         "skipped": list(study.skipped),
-        "tables": {name: [row.values for row in rows] for name, rows in study.tables.items()},
+        "tables": {
+            name: [row.values for row in rows]
+            for name, rows in study.tables.items()
+            if name != "tokens"  # the traces have them
+        },
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from voi.analysis import (
     FirstToken,
     GroupIndex,
     Summary,
+    TokenIndex,
     agreement,
     agreement_summaries,
     between_summaries,
@@ -30,6 +32,7 @@ from voi.analysis import (
     sampled_comparisons,
     summaries,
     summaries_by_length,
+    token_indices,
 )
 from voi.pos import Tagger
 from voi.study.series import Series, aligned
@@ -47,6 +50,7 @@ Record = (
     | FirstToken
     | GroupIndex
     | Summary
+    | TokenIndex
 )
 
 
@@ -144,6 +148,7 @@ TABLES = (
     "agreement",
     "agreement_by_example",
     "between",
+    "tokens",
 )
 
 
@@ -157,9 +162,12 @@ def _parts(series: Series, tools: _Tools) -> Iterator[tuple[str, list[Row]]]:
         yield "comparisons", _rows(series, rows, **whose)
         yield "overall", _rows(series, summaries(rows, **draws), **whose)
         yield "by_length", _rows(series, summaries_by_length(rows, **draws), **whose)
-    if tools.tagger is not None and series.has_sentences:
-        tagged = indices_by_tag(traces, tagging_words(tools.tagger), **draws)
-        yield "by_tag", _rows(series, tagged)
+    tagger = cache(tagging_words(tools.tagger)) if tools.tagger and series.has_sentences else None
+    if tagger is not None:
+        yield "by_tag", _rows(series, indices_by_tag(traces, tagger, **draws))
+    for i, trace in enumerate(traces):
+        tokens = token_indices(trace, tagger=tagger, counts=series.counts)
+        yield "tokens", [Row(series.run, series.orders, token, example=i) for token in tokens]
     yield "by_word", _rows(series, indices_by_word(traces, min_count=MIN_WORD_COUNT, **draws))
     if series.counts is not None:
         yield "by_band", _rows(series, indices_by_band(traces, series.counts, **draws))
