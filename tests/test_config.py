@@ -125,6 +125,17 @@ def test_phases_take_the_fields_of_training_as_defaults():
         (["order.law=early-late", "objective.entropy=gumbel"], 'set order.law = "gumbel-'),
         (["order.law=plackett-luce", "order.sampler=sinkhorn"], "a way to sample from Gumbel-Mat"),
         (["order.law=my:Law", "order.sampler=sinkhorn"], 'set order.law = "gumbel-matching"'),
+        (["order.tau=0.5"], 'order.tau is the temperature of order.sampler = "sinkhorn"'),
+        (["order.tau=0.0"], "order.tau must be positive, got 0.0"),
+        (["order.sinkhorn_iterations=20"], 'needs order.sampler = "sinkhorn"'),
+        (
+            ["order.law=plackett-luce", "objective.entropy=gumbel", "order.tau=2.0"],
+            "set one of them",
+        ),
+        (
+            ["order.sampler=sinkhorn", "order.sinkhorn_iterations=0"],
+            "order.sinkhorn_iterations must be at least 1, got 0",
+        ),
         (["order.kind=l2x"], "l2x"),
         (["training.order=l2x"], "l2x"),
         (

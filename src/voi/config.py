@@ -70,6 +70,8 @@ class OrderConfig:
     kind: str = "voi"  # one of KINDS, or module:function
     law: str = "gumbel-matching"  # one of LAWS, or module:Class
     sampler: Literal["assignment", "sinkhorn"] = "assignment"  # sinkhorn: as in the paper
+    tau: float = 1.0  # temperature of sinkhorn, and of the Gumbel entropy
+    sinkhorn_iterations: int = 200  # scalings of rows and columns
     positions: Positions = "xl"  # how the generator knows where a token stands
     rows: Literal["step", "position"] = "step"  # what row t of the matrix is computed from
     tags: bool = False  # the generator sees parts of speech, given by data.tokens.tags
@@ -85,7 +87,8 @@ class OrderConfig:
 
     def __post_init__(self) -> None:
         _check_network(self, "order.")
-        require_least(self, "order.", beam=1)
+        require_least(self, "order.", beam=1, sinkhorn_iterations=1)
+        require(self.tau > 0, f"order.tau must be positive, got {self.tau}")
         require_fractions(self, "order.", "token_dropout")
         check_kind(self.kind)
         if self.law not in LAWS and ":" not in self.law:
@@ -273,10 +276,26 @@ class Experiment:
             'objective.entropy = "gumbel" is the entropy of scores with Gumbel noise: '
             'set order.law = "gumbel-matching" or "plackett-luce", or objective.entropy = "score"',
         )
+        self._check_sampler()
+
+    def _check_sampler(self) -> None:
+        """Raise where a setting of Gumbel-Matching's sampler would do nothing."""
+        order = self.order
+        has_sinkhorn = order.sampler == "sinkhorn"
         require(
-            self.order.sampler == "assignment" or self.order.law == "gumbel-matching",
-            f'order.sampler = "{self.order.sampler}" is a way to sample from Gumbel-Matching: set '
+            not has_sinkhorn or order.law == "gumbel-matching",
+            f'order.sampler = "{order.sampler}" is a way to sample from Gumbel-Matching: set '
             f'order.law = "gumbel-matching" or leave order.sampler out',
+        )
+        require(
+            has_sinkhorn or order.sinkhorn_iterations == OrderConfig.sinkhorn_iterations,
+            'order.sinkhorn_iterations needs order.sampler = "sinkhorn"',
+        )
+        has_gumbel = order.law == "gumbel-matching" and self.objective.entropy == "gumbel"
+        require(
+            has_sinkhorn or has_gumbel or order.tau == OrderConfig.tau,
+            'order.tau is the temperature of order.sampler = "sinkhorn", and of '
+            'objective.entropy = "gumbel" with order.law = "gumbel-matching": set one of them',
         )
 
 

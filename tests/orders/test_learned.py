@@ -118,8 +118,9 @@ def test_regions_as_sources():
 
 
 def test_sampler_is_handed_on():
-    q = tiny_generator(sampler="sinkhorn")(text_batch(TARGETS))
-    assert q.sampler == "sinkhorn"
+    options = {"sampler": "sinkhorn", "tau": 0.5, "sinkhorn_iterations": 7}
+    q = tiny_generator(**options)(text_batch(TARGETS))
+    assert {name: getattr(q, name) for name in options} == options
     assert q.support.check(q.sample((3,))).all()
 
 

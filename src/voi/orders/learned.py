@@ -27,6 +27,7 @@ LAWS: Mapping[str, Callable[..., OrderLaw]] = {
     "matrix-plackett-luce": MatrixPlackettLuce,
     "early-late": EarlyLate,
 }
+_SAMPLING = ("sampler", "tau", "sinkhorn_iterations")  # settings of Gumbel-Matching
 
 
 class OrderGenerator(nn.Module):
@@ -91,7 +92,8 @@ class OrderGenerator(nn.Module):
     def forward(self, batch: Batch, source: SourceStates | None = None) -> OrderLaw:
         """Return q(z | x, y); `source` are the decoder's states, read only while sharing."""
         logits = precise(self.head(self.states(batch, source), batch))
-        options = {"sampler": self.config.sampler} if self.law is GumbelMatching else {}
+        names = _SAMPLING if self.law is GumbelMatching else ()
+        options = {name: getattr(self.config, name) for name in names}
         return self.law(logits, batch.lengths, validate_args=False, **options)
 
     def states(
