@@ -119,16 +119,19 @@ def headline_block(name: str, page: str, results: Results) -> str:
     link = f"[{title_of(page)}](docs/results/{name}/index.md)"
     if not results:
         return f"{link}: not measured yet.\n"
-    about = f"{link} (`{command_on(page)}`, {commits(results)}). {kind.about(results)}\n"
-    return f"{about}\n{markdown(kind.headline(results))}"
+    about = f"{link}, {commits(results)}. {kind.about(results)}\n"
+    code = "\n".join(commands_on(page))
+    return f"{about}\n```\n{code}\n```\n\n{markdown(kind.headline(results))}"
 
 
-def command_on(page: str) -> str:
-    """Return the first line of the first block of code, without its comment."""
-    code = re.search(r"^```\w*\n(.+)$", page, re.MULTILINE)
-    if code is None:
-        raise ConfigError("a page of results names its command in a block of code")
-    return code[1].partition(" #")[0].strip()
+def commands_on(page: str) -> list[str]:
+    """Return the benchmarks that the first block of code runs, without comments."""
+    code = re.search(r"^```\w*\n(.+?)^```$", page, re.MULTILINE | re.DOTALL)
+    lines = [line.partition(" #")[0].strip() for line in (code[1] if code else "").splitlines()]
+    commands = [line for line in lines if line.startswith("voi bench")]
+    if not commands:
+        raise ConfigError("a page of results names its commands in its first block of code")
+    return commands
 
 
 def title_of(page: str) -> str:

@@ -83,7 +83,8 @@ def test_a_partial_set_of_cells_gives_a_table_that_says_what_is_missing(root, tm
     assert "](orders.svg)" in page
     assert "75" in (root / "docs" / "results" / "orders" / "orders.svg").read_text()
     readme = (root / "README.md").read_text()
-    assert "(`voi bench orders --out runs/orders`, commits c0, c1)" in readme
+    assert "), commits c0, c1. Accuracy" in readme
+    assert "\n```\nvoi bench orders --out runs/orders\n```\n" in readme
     assert "| sorting | 0.750 (0.500 to 1.000) | - |" in readme
     assert "/home/" not in "".join(path.read_text() for path in root.glob("docs/**/*.json"))
 
@@ -122,7 +123,9 @@ def test_what_is_written_by_hand_stays(root, tmp_path):
     pages.write(root)
     page = root / "docs" / "results" / "orders" / "index.md"
     told = page.read_text().replace("None yet.", "Sorting needs no order.")
-    told = told.replace("--out runs/orders", "--seeds 1 --out runs/orders  # an hour")
+    told = told.replace(
+        "--out runs/orders", "--seeds 1 --out runs/orders  # an hour\nvoi bench orders x\ny"
+    )
     page.write_text(told)
     order_run(tmp_path / "run", "sorting", "l2r", 0, 1.0)
     pages.take(root, "orders", tmp_path / "run")
@@ -130,10 +133,15 @@ def test_what_is_written_by_hand_stays(root, tmp_path):
     assert "Sorting needs no order." in page.read_text()
     assert "| sorting | l2r |" in page.read_text()
     readme = (root / "README.md").read_text()
-    assert "(`voi bench orders --seeds 1 --out runs/orders`, commit c0)" in readme
+    assert "```\nvoi bench orders --seeds 1 --out runs/orders\nvoi bench orders x\n```\n" in readme
     assert readme.startswith("Before\n")
     assert readme.endswith("after\n")
     assert readme.count("between") == len(NAMES) - 1
+
+
+def test_a_page_without_a_command_is_an_error():
+    with pytest.raises(ConfigError, match="names its commands"):
+        pages.commands_on("# Orders\n\n```\nls\n```\n")
 
 
 def test_a_page_out_of_date_is_noticed(root, tmp_path):
