@@ -350,3 +350,24 @@ def test_what_inference_mode_computed_can_be_differentiated_around():
         q.entropy()
     q.log_prob(torch.arange(4)).sum().backward()
     assert X.grad is not None
+
+
+@pytest.mark.parametrize("scale", [30.0, 100.0])
+def test_a_bethe_entropy_is_one_where_belief_propagation_has_not_converged(scale):
+    torch.manual_seed(0)
+    X = scale * torch.randn(300, 5, 5, dtype=torch.float64)
+    X[:, 1] = X[:, 0]  # ties, at which it takes long
+    entropy = GumbelMatching(X).entropy()
+    assert entropy.min() > -1e-9
+    assert entropy.max() <= math.log(120) + 1e-9
+    columns = torch.tensor([0.0, 100, 200, 300, 400], dtype=torch.float64)  # changes no order
+    torch.testing.assert_close(GumbelMatching(X + columns).entropy(), entropy, atol=1e-3, rtol=0)
+
+
+def test_a_law_whose_scores_are_changed_in_place_is_the_law_of_the_new_ones():
+    X, order = torch.zeros(3, 3), torch.arange(3)
+    law = GumbelMatching(X)
+    law.log_prob(order)
+    X[0, 0] = 3.0
+    torch.testing.assert_close(law.log_prob(order), GumbelMatching(X.clone()).log_prob(order))
+    assert law.bethe is law.bethe

@@ -357,3 +357,42 @@ def test_empty_batches(name):
     law = LAWS[name](logits(0, 4, 4))
     assert law.batch_shape == (0,)
     assert law.sample((3,)).shape == (3, 0, 4)
+
+
+OFFSET = {
+    "plackett-luce": PlackettLuce,
+    "matrix-plackett-luce": lambda x: MatrixPlackettLuce(x.expand(3, 3)),
+    "gumbel-exact": lambda x: GumbelMatching(x.expand(3, 3).clone(), partition="exact"),
+    "gumbel-bethe": lambda x: GumbelMatching(x.expand(3, 3).clone()),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("law", OFFSET.values(), ids=OFFSET)
+def test_what_all_scores_have_in_common_costs_no_digits(law):
+    scores = torch.tensor([0.0, 1.0, 2.0])
+    far, near = law(scores + 1e7), law(scores)
+    orders = all_orders(3)
+    torch.testing.assert_close(far.log_prob(orders), near.log_prob(orders))
+    if isinstance(far, GumbelMatching):
+        torch.testing.assert_close(far.entropy(), near.entropy())
+    torch.manual_seed(0)
+    drawn = far.sample((4000,))
+    torch.manual_seed(0)
+    assert (drawn == near.sample((4000,))).all(-1).float().mean() > 0.999
+
+
+def test_scores_far_apart_give_no_probability_above_one():
+    torch.manual_seed(0)
+    scores = 1e3 * torch.randn(50, 20)
+    law = PlackettLuce(scores)
+    log_prob = law.log_prob(law.mode)
+    assert (log_prob <= 0).all()
+    exact = PlackettLuce(scores.double()).log_prob(law.mode).float()
+    torch.testing.assert_close(log_prob, exact, atol=3e-4, rtol=0)
+
+
+def test_exact_laws_of_targets_without_tokens():
+    law = GumbelMatching(torch.zeros(2, 4, 4), torch.tensor([0, 0]), partition="exact")
+    assert torch.equal(law.entropy(), torch.zeros(2))
+    assert torch.equal(law.marginals, torch.eye(4).expand(2, 4, 4))

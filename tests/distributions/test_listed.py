@@ -17,3 +17,8 @@ def test_one_list_of_weights_serves_many_lists_of_orders():
 def test_orders_and_weights_must_be_as_many():
     with pytest.raises(ValueError, match=r"orders must be \[\*batch, m, n\] and logits"):
         Listed(torch.tensor([[0, 1], [1, 0]]), torch.zeros(3))
+
+
+def test_a_batch_may_be_empty():
+    law = Listed(torch.zeros(0, 1, 3, dtype=torch.long), torch.zeros(0, 1))
+    assert law.sample((2,)).shape == (2, 0, 3)

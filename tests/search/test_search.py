@@ -11,6 +11,7 @@ from chance import assert_frequencies
 from small_models import region_batch, text_batch, tiny_decoder
 from voi.analysis import order_of_slots
 from voi.decoder.cache import Stepper
+from voi.errors import DataError
 from voi.search import Rules, Sampling, ids_in_reading_order, search
 from voi.search.choose import nucleus
 from voi.search.rule_state import RuleState
@@ -264,3 +265,23 @@ def test_a_decoder_that_drops_units_is_refused():
     decoder = tiny_decoder(dropout=0.3).train()
     with pytest.raises(ValueError, match="training mode"):
         search(decoder, _source(decoder), max_length=5)
+
+
+def test_samples_of_a_decoder_that_gives_no_numbers_are_an_error():
+    decoder = tiny_decoder(7)
+    source = decoder.encode(text_batch([[]], [[4]]))
+    source = source._replace(states=source.states * torch.nan)
+    with pytest.raises(FloatingPointError, match="gives no numbers"):
+        search(decoder, source, max_length=3, sampling=Sampling())
+
+
+@pytest.mark.parametrize("sampling", [None, Sampling()])
+def test_a_decoder_without_slots_fills_no_gap_before_given_words(sampling):
+    decoder = tiny_decoder(7, head="sequential")
+    source = decoder.encode(text_batch([[]], [[4]]))
+    inner = Rules((4, 5), open_slots=(False, True, False), gaps=(False, True, False))
+    with pytest.raises(DataError, match="writes left to right"):
+        search(decoder, source, max_length=5, rules=[inner], sampling=sampling)
+    last = Rules((4, 5), open_slots=(False, False, True), gaps=(False, False, True))
+    ((found, *_),) = search(decoder, source, max_length=5, rules=[last], sampling=sampling)
+    assert ids_in_reading_order(found)[:2] == [4, 5]

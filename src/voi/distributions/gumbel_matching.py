@@ -1,6 +1,5 @@
 """The law of the order generator: matchings of a score matrix under Gumbel noise."""
 
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ from torch.types import _size
 from voi.distributions.law import ScoredLaw, block_mask, log_factorial
 from voi.distributions.matching import (
     assignment,
+    centred,
     gumbel_divergence,
     gumbel_noise,
     log_sinkhorn,
@@ -66,6 +66,7 @@ class GumbelMatching(ScoredLaw):
         _check_options(partition, sampler, tau, sinkhorn_iterations)
         self.partition, self.sampler = partition, sampler
         self.tau, self.sinkhorn_iterations = tau, sinkhorn_iterations
+        self._bethe: tuple[int | None, Bethe] | None = None
         super().__init__(logits, lengths, validate_args)
 
     @property
@@ -77,39 +78,52 @@ class GumbelMatching(ScoredLaw):
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
         logits = self.logits.expand(*sample_shape, *self.logits.shape)
-        scores = gumbel_noise(logits).add_(logits)  # [*sample, *batch, n, n]
+        scores = gumbel_noise(logits).double().add_(logits)  # [*sample, *batch, n, n]
         lengths = self.lengths.expand(scores.shape[:-2])
         if self.sampler == "sinkhorn":
             scores = log_sinkhorn(scores / self.tau, lengths, self.sinkhorn_iterations).exp()
         return assignment(scores, lengths)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        return self.log_potential(value) - self.log_partition()
+        total = self._chosen(value).double().sum(dim=-1) - self._log_partition()
+        return total.to(self.logits.dtype)
 
     def log_potential(self, value: Tensor) -> Tensor:
         """Return <X, P>, the log probability without log perm(exp X), which is not computed."""
+        return self._chosen(value).sum(dim=-1)
+
+    def _chosen(self, value: Tensor) -> Tensor:
+        """Return X[t, z_t] of every step."""
         value = self._broadcast(value)
         logits = self.logits.expand(*value.shape, self.size)
-        return logits.gather(-1, value.unsqueeze(-1)).squeeze(-1).sum(dim=-1)
+        return logits.gather(-1, value.unsqueeze(-1)).squeeze(-1)
 
     def log_partition(self) -> Tensor:
         """Return log perm(exp X), exact or Bethe, with the marginals as its gradient."""
-        if self.partition == "exact":
-            return log_permanent_exact(self.logits, self.lengths)
-        return envelope(self.bethe, self.logits, self.lengths)
+        return self._log_partition().to(self.logits.dtype)
 
-    @cached_property
+    def _log_partition(self) -> Tensor:
+        """Return log perm in float64: a common offset of the scores costs no digits."""
+        if self.partition == "exact":
+            return log_permanent_exact(self.logits.double(), self.lengths)
+        return envelope(self.bethe, self.logits.double(), self.lengths)
+
+    @property
     def bethe(self) -> Bethe:
-        """The Bethe permanent, its marginals and its residual, without gradient."""
-        with torch.inference_mode(False):  # what is kept may be differentiated around later
-            return log_permanent_bethe(self.logits.detach().clone(), self.lengths.clone())
+        """The Bethe permanent in float64, its marginals and its residual, without gradient."""
+        version = None if self.logits.is_inference() else self.logits._version
+        if self._bethe is None or self._bethe[0] != version:
+            with torch.inference_mode(False):  # what is kept may be differentiated around later
+                logits = self.logits.detach().clone().double()
+                self._bethe = version, log_permanent_bethe(logits, self.lengths.clone())
+        return self._bethe[1]
 
     @property
     def marginals(self) -> Tensor:
         """`[*batch, n, n]`, how likely step t writes position i under the law that is scored."""
         if self.partition == "exact":
             return marginals_exact(self.logits, self.lengths)
-        return self.bethe.marginals
+        return self.bethe.marginals.to(self.logits.dtype)
 
     @property
     def mode(self) -> Tensor:
@@ -122,7 +136,15 @@ class GumbelMatching(ScoredLaw):
         Exact with `partition="exact"`, and differentiable. With `"bethe"` it is the Bethe entropy
         of the marginals gamma, which are held fixed: its gradient is zero.
         """
-        return self.log_partition() - (self.marginals * self.logits).sum(dim=(-2, -1))
+        if self.partition == "exact":
+            X = centred(self.logits.double(), self.is_token.unsqueeze(-2))
+            mean = (marginals_exact(X, self.lengths) * X).sum(dim=(-2, -1))
+            return (log_permanent_exact(X, self.lengths) - mean).to(self.logits.dtype)
+        # The same at a fixed point, and an entropy also where gamma is not quite one.
+        g = self.bethe.marginals.clamp(0, 1)
+        entropy = (torch.special.entr(g) - torch.special.entr(1 - g)).sum(dim=(-2, -1))
+        finite = torch.where(self.logits.isfinite(), self.logits, 0)
+        return entropy.to(self.logits.dtype) + 0 * finite.sum(dim=(-2, -1))
 
     def gumbel_entropy(self) -> Tensor:
         """Return the differentiable entropy term of the paper, log n! - KL.

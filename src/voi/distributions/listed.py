@@ -20,8 +20,8 @@ class Listed(OrderLaw):
     """
 
     arg_constraints = {  # noqa: RUF012
-        "orders": constraints.independent(permutation, 1),  # [*batch, m, n]
-        "logits": constraints.independent(constraints.less_than(torch.inf), 1),  # [*batch, m]
+        "orders": permutation,  # [*batch, m, n]
+        "logits": constraints.less_than(torch.inf),  # [*batch, m]
         "lengths": constraints.nonnegative_integer,
     }
 
@@ -61,7 +61,8 @@ class Listed(OrderLaw):
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
-        chosen = torch.distributions.Categorical(logits=self.logits).sample(sample_shape)
+        of_list = torch.distributions.Categorical(logits=self.logits, validate_args=False)
+        chosen = of_list.sample(sample_shape)
         orders = self.orders.expand(*chosen.shape, *self.orders.shape[-2:])
         index = chosen[..., None, None].expand(*chosen.shape, 1, self.size)
         return orders.gather(-2, index).squeeze(-2)

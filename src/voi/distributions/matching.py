@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
@@ -29,6 +29,17 @@ def gumbel_noise(like: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     dtype = torch.promote_types(like.dtype, torch.float32)
     uniform = torch.rand(like.shape, dtype=dtype, device=like.device)
     return uniform.clamp_min_(torch.finfo(dtype).tiny).log_().neg_().log_().neg_()
+
+
+def centred(scores: Float[Tensor, "*batch n"], is_token: Bool[Tensor, "*#batch n"]) -> Tensor:
+    """Return scores less the largest one of a row's tokens, which is held fixed.
+
+    What a row has in common changes no choice, and would cost its scores digits.
+    """
+    if not scores.shape[-1]:
+        return scores
+    top = scores.detach().masked_fill(~is_token, -torch.inf).amax(dim=-1, keepdim=True)
+    return scores - torch.where(top.isfinite(), top, 0)
 
 
 def gumbel_divergence(scores: Float[Tensor, "*shape"], tau: float = 1.0) -> Float[Tensor, "*shape"]:

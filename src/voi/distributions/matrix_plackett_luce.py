@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.types import _size
 
 from voi.distributions.law import ScoredLaw
-from voi.distributions.matching import block_diagonal, gumbel_noise
+from voi.distributions.matching import block_diagonal, centred, gumbel_noise
 from voi.distributions.subsets import subset_levels
 from voi.permutation import inverse, steps_like, token_mask
 
@@ -29,6 +29,7 @@ class MatrixPlackettLuce(ScoredLaw):
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
         logits = self.logits.expand(*sample_shape, *self.logits.shape)
+        logits = centred(logits, self.is_token.unsqueeze(-2))
         scores = block_diagonal(
             gumbel_noise(logits).add_(logits), self.lengths.expand(logits.shape[:-2])
         )
@@ -47,9 +48,9 @@ class MatrixPlackettLuce(ScoredLaw):
         is_unused = inverse(value).unsqueeze(-2) >= steps.unsqueeze(-1)  # entry [t, i]
         # A step of the tail keeps what is unused, lest its sum be empty; it is left out below.
         is_open = is_unused & (self.is_token.unsqueeze(-2) | ~self.is_token.unsqueeze(-1))
-        log_total = X.masked_fill(~is_open, -torch.inf).logsumexp(dim=-1)
-        chosen = X.gather(-1, value.unsqueeze(-1)).squeeze(-1)
-        return torch.where(self.is_token, chosen - log_total, 0).sum(dim=-1)
+        log_probs = X.masked_fill(~is_open, -torch.inf).log_softmax(dim=-1)
+        chosen = log_probs.gather(-1, value.unsqueeze(-1)).squeeze(-1)
+        return torch.where(self.is_token, chosen, 0).sum(dim=-1)
 
     @property
     def mode(self) -> Tensor:

@@ -67,8 +67,9 @@ def marginals_exact(
     Differentiable where the logits are, so that an entropy built on it can be maximised.
     """
     logits, lengths = square_logits(logits, lengths)
-    if logits.numel() == 0:
-        return logits
+    if not lengths.any():  # no token: nothing depends on the logits
+        whole = torch.eye(logits.shape[-1], dtype=logits.dtype, device=logits.device)
+        return whole.expand_as(logits)
     is_learned = logits.requires_grad and torch.is_grad_enabled()
     with torch.inference_mode(False), torch.enable_grad():
         X = logits if is_learned else logits.detach().clone().requires_grad_()

@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.types import _size
 
 from voi.distributions.law import ScoredLaw, log_factorial
-from voi.distributions.matching import gumbel_divergence, gumbel_noise
+from voi.distributions.matching import centred, gumbel_divergence, gumbel_noise
 
 
 class PlackettLuce(ScoredLaw):
@@ -22,16 +22,16 @@ class PlackettLuce(ScoredLaw):
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
-        logits = self.logits.expand(*sample_shape, *self.logits.shape)
+        logits = self._centred.expand(*sample_shape, *self.logits.shape)
         return self._by_falling_score(gumbel_noise(logits).add_(logits))
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._broadcast(value)
-        logits = self.logits.expand_as(value).gather(-1, value)  # [..., n], by step
+        logits = self._centred.expand_as(value).gather(-1, value)  # [..., n], by step
         # Reversing the tokens alone keeps the tail out of the sums and out of their gradients.
         steps = torch.arange(self.size, device=value.device)
         reverse = ((self.lengths.unsqueeze(-1) - 1 - steps) % max(self.size, 1)).expand_as(value)
-        log_remaining = logits.gather(-1, reverse).logcumsumexp(dim=-1)  # last token first
+        log_remaining = logits.gather(-1, reverse).logcumsumexp(dim=-1).gather(-1, reverse)
         return torch.where(self.is_token, logits - log_remaining, 0).sum(dim=-1)
 
     @property
@@ -48,6 +48,11 @@ class PlackettLuce(ScoredLaw):
         """
         entries = torch.where(self.is_token, gumbel_divergence(self.logits), 0)
         return log_factorial(self.lengths, self.logits.dtype) - entries.sum(dim=-1)
+
+    @property
+    def _centred(self) -> Tensor:
+        """The scores without what all tokens have in common."""
+        return centred(self.logits, self.is_token)
 
     def _by_falling_score(self, scores: Tensor) -> Tensor:
         last = scores.masked_fill(~self.is_token, -torch.inf)

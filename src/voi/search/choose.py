@@ -39,8 +39,7 @@ class BestPairs:
         beam = state.scores.shape[1]
         log_probs = state.rules.allow_tokens(stepper.token_log_probs(state.states))
         log_probs = log_probs.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
-        if bool(log_probs.isnan().any()):
-            raise FloatingPointError("the decoder gives no numbers: look at weights and sources")
+        _check_numbers(log_probs)
         bounds = log_probs + state.scores.unsqueeze(-1)  # no pair of this token can score higher
         count = min(beam + 2, log_probs.shape[-1])
         while True:
@@ -74,6 +73,11 @@ class BestPairs:
         slots = slots.where(tokens != END, num_slots - 1)
         worst = top[:, -1] * ((5 + step) / 6) ** self.length_penalty
         return Choice(parents, tokens, slots, token_scores, slot_scores), worst
+
+
+def _check_numbers(log_probs: Float[Tensor, "batch beam v"]) -> None:
+    if bool(log_probs.isnan().any()):
+        raise FloatingPointError("the decoder gives no numbers: look at weights and sources")
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ class ByChance:
 
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
         of_tokens = stepper.token_log_probs(state.states)
+        _check_numbers(of_tokens)
         assert state.chances is not None
         for_tokens, for_slots = state.chances[:, state.history.tokens.shape[-1]].unbind(-1)
         tokens = self._draw(state.rules.allow_tokens(of_tokens), for_tokens)

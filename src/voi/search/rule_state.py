@@ -2,7 +2,8 @@
 
 Choices that break a rule, or would make it impossible to keep, are left out, so all outputs obey.
 Given tokens are written first, left to right; what follows may only go into open slots. A required
-word of several tokens is written at one go, left to right, and nothing comes between. END is
+word of several tokens is written at one go, left to right, and nothing comes between. Where tokens
+are pieces of words, none that would lengthen a given or required word comes right of it. END is
 possible once nothing is owed: every gap has a token, every required word stands.
 """
 
@@ -33,6 +34,10 @@ class RuleState:
     missing: Bool[Tensor, "batch beam r"]
     begun: Int[Tensor, "batch beam p"]  # the tokens that a word in the making still lacks, then -1
     place: Int[Tensor, "batch beam"]  # the slot for the first of them
+    joins: Int[Tensor, " j"]  # pieces that lengthen the word on their left
+    given_sealed: Bool[Tensor, "batch around"]
+    sealed: Bool[Tensor, "batch beam slots"]  # right of a whole word that must stay what it is
+    joined: Bool[Tensor, "batch beam slots"]  # left of a piece that would lengthen it
     is_free: bool  # no example has rules: only the maximal length holds
     step: int = field(default=0)
 
@@ -48,6 +53,10 @@ class RuleState:
         given_open = _padded([r.open_slots for r in rules], 0, device).bool()
         given_gaps = _padded([r.gaps for r in rules], 0, device).bool()
         is_free = (num_given == 0)[:, None, None].expand(-1, beam, -1)
+        joins = sorted(frozenset().union(*(rule.joins for rule in rules)))
+        given_sealed = _padded(
+            [r.sealed or (False,) * (len(r.given) + 1) for r in rules], 0, device
+        )
         return RuleState(
             given,
             num_given,
@@ -60,13 +69,17 @@ class RuleState:
             missing=(required[..., 0] >= 0).unsqueeze(1).repeat(1, beam, 1),
             begun=torch.full((len(rules), beam, required.shape[-1]), -1, device=device),
             place=torch.zeros(len(rules), beam, dtype=torch.long, device=device),
+            joins=torch.tensor(joins, dtype=torch.long, device=device),
+            given_sealed=given_sealed.bool(),
+            sealed=torch.zeros(len(rules), beam, 1, dtype=torch.bool, device=device),
+            joined=torch.zeros(len(rules), beam, 1, dtype=torch.bool, device=device),
             is_free=all(rule == Rules() for rule in rules),
         )
 
     def select(self, rows: Int[Tensor, " rows"]) -> "RuleState":
         """Return the state of some examples of the batch."""
         names = ["given", "num_given", "given_open", "given_gaps", "required"]
-        names += ["open", "gaps", "missing", "begun", "place"]
+        names += ["open", "gaps", "missing", "begun", "place", "sealed", "given_sealed", "joined"]
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     @property
@@ -99,6 +112,9 @@ class RuleState:
         has_room = self.open.any(-1, keepdim=True) & (self.step < self.max_length)
         end = torch.full_like(ends, END, dtype=torch.long).unsqueeze(-1)
         allowed = torch.where(has_room, allowed, _only(allowed, end))
+        usable = torch.where(self.is_tight.unsqueeze(-1), self.gaps, self.open) & ~self.sealed
+        stuck = ~usable.any(-1, keepdim=True)  # no slot for a piece that lengthens a word
+        allowed[..., self.joins] = allowed[..., self.joins].masked_fill(stuck, -math.inf)
         if bool(is_given.any()):
             token = self.given[:, min(self.step, self.given.shape[1] - 1)]
             forced = _only(log_probs, token[:, None, None].expand(*ends.shape, 1))
@@ -133,6 +149,11 @@ class RuleState:
             is_owed = (pays & self.missing.unsqueeze(2)).any(-1) | is_given
             tight = self.is_tight[..., None] & ~is_owed
             allowed = allowed & (~tight.unsqueeze(-1) | self.gaps.unsqueeze(2))
+        lengthens = torch.isin(tokens, self.joins).unsqueeze(-1) & ~is_given.unsqueeze(-1)
+        allowed = allowed & ~(lengthens & self.sealed.unsqueeze(2))
+        begins = tokens.unsqueeze(-1) == self.required[:, None, None, :, 0]
+        begins = (begins & self.missing.unsqueeze(2)).any(-1, keepdim=True)
+        allowed = allowed & ~(begins & self.joined.unsqueeze(2))
         is_place = torch.arange(last.shape[-1], device=last.device) == self.place.unsqueeze(-1)
         allowed = torch.where(self.is_inside[..., None, None], is_place.unsqueeze(2), allowed)
         return log_probs.masked_fill(~allowed, -math.inf)
@@ -146,9 +167,9 @@ class RuleState:
         """Return the state after each hypothesis took a step from one of the old ones."""
         if self.is_free:
             return replace(self, step=self.step + 1)
-        is_open, gaps, missing, begun = (
+        is_open, gaps, missing, begun, sealed, joined = (
             x.gather(1, parents.unsqueeze(-1).expand(-1, -1, x.shape[-1]))
-            for x in (self.open, self.gaps, self.missing, self.begun)
+            for x in (self.open, self.gaps, self.missing, self.begun, self.sealed, self.joined)
         )
         is_inside = begun[..., :1] >= 0
         hit = (tokens.unsqueeze(-1) == self.required[:, None, :, 0]) & missing & ~is_inside
@@ -162,18 +183,25 @@ class RuleState:
         filled = torch.arange(gaps.shape[-1], device=slots.device) - slots.unsqueeze(-1)
         is_open = is_open & ~(is_inside & (filled == 0))  # nothing comes between a word's tokens
         gaps = gaps & ~((filled == 0) | (filled == 1))
+        ends_word = (is_inside | hit.any(-1, keepdim=True)) & (begun[..., :1] < 0)
+        lengthens = torch.isin(tokens, self.joins).unsqueeze(-1)
+        joined = torch.where(filled == 0, lengthens, _split(joined, slots))
+        sealed = torch.where(filled == 1, ends_word, _split(sealed, slots))
         step = self.step + 1
         complete = (self.num_given == step) & (step > 0)
         if bool(complete.any()):  # the given tokens stand: from now on their slots are the rule
             here = complete[:, None, None]
             is_open = torch.where(here, self.given_open[:, None, : step + 1], is_open)
             gaps = torch.where(here, self.given_gaps[:, None, : step + 1], gaps)
+            sealed = torch.where(here, self.given_sealed[:, None, : step + 1], sealed)
         return replace(
             self,
             open=is_open,
             gaps=gaps,
             missing=missing & ~hit,
             begun=begun,
+            sealed=sealed,
+            joined=joined,
             place=slots + 1,
             step=step,
         )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from voi.data import Source
 from voi.errors import DataError
 from voi.tokens import UNK, Codec
+from voi.tokens.bpe import MARK
+from voi.tokens.vocabulary import SPECIALS
 
 GAP = "___"
 
@@ -18,6 +20,8 @@ class Rules:
     open_slots: tuple[bool, ...] = (True,)  # before, between and after them: may more be inserted?
     gaps: tuple[bool, ...] = (False,)  # must something be inserted there?
     required: tuple[tuple[int, ...], ...] = ()  # words that must be written, in any order
+    joins: frozenset[int] = frozenset()  # pieces that lengthen the word on their left
+    sealed: tuple[bool, ...] = ()  # right of a whole given word: no such piece may follow
 
     def __post_init__(self) -> None:
         for slots in (self.open_slots, self.gaps):
@@ -29,6 +33,11 @@ class Rules:
             raise ValueError("required words need an open slot")
         if not all(self.required):
             raise ValueError("a required word needs at least one token")
+
+    @property
+    def fills_before_given(self) -> bool:
+        """Must something be written left of a word that is given?"""
+        return any(self.gaps[:-1]) or (bool(self.required) and not self.open_slots[-1])
 
     @property
     def least_length(self) -> int:
@@ -54,13 +63,15 @@ def rules_with_gaps(text: str, codec: Codec, source: Source) -> Rules:
     if len(pieces) == 1:
         raise DataError(f"expected a text with {GAP} where something is missing, got {text!r}")
     given: list[int] = []
-    gaps = [False]
+    gaps, sealed = [False], [False]
     for i, piece in enumerate(pieces):
         ids = _known_ids(piece, codec, source)
         given += ids
         gaps += [False] * len(ids)
+        sealed += [False] * len(ids)
         gaps[-1] = gaps[-1] or i < len(pieces) - 1
-    return Rules(tuple(given), open_slots=tuple(gaps), gaps=tuple(gaps))
+        sealed[-1] = sealed[-1] or (len(given) > 0 and piece[-1:].isspace())
+    return Rules(tuple(given), tuple(gaps), tuple(gaps), joins=_joins(codec), sealed=tuple(sealed))
 
 
 def rules_with_prefix(text: str, codec: Codec, source: Source) -> Rules:
@@ -79,12 +90,23 @@ def rules_with_keywords(
     """
     encoded = [_known_ids(word, codec, source) for word in words]
     if not in_order:
-        return Rules(required=tuple(map(tuple, encoded)))
+        return Rules(required=tuple(map(tuple, encoded)), joins=_joins(codec))
     given = tuple(i for ids in encoded for i in ids)
     is_open = [True]
     for ids in encoded:
         is_open += [False] * (len(ids) - 1) + [True]
-    return Rules(given, tuple(is_open), (False,) * (len(given) + 1))
+    sealed = (False, *is_open[1:])  # a slot is open where a word has ended
+    closed = (False,) * (len(given) + 1)
+    return Rules(given, tuple(is_open), closed, joins=_joins(codec), sealed=sealed)
+
+
+def _joins(codec: Codec) -> frozenset[int]:
+    """Return the pieces that continue a word; none where tokens are words."""
+    if codec.config.kind != "bpe":
+        return frozenset()
+    words = codec.vocabulary.words
+    pieces = range(len(SPECIALS), len(words))
+    return frozenset([UNK, *(i for i in pieces if not words[i].startswith(MARK))])
 
 
 def _known_ids(text: str, codec: Codec, source: Source) -> list[int]:

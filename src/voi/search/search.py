@@ -10,6 +10,7 @@ from torch import Tensor
 
 from voi.decoder import InsertionDecoder, SourceStates
 from voi.decoder.cache import Stepper
+from voi.errors import DataError
 from voi.search.choose import BestPairs, ByChance, Chooser, penalized
 from voi.search.rule_state import RuleState
 from voi.search.rules import Rules
@@ -88,6 +89,11 @@ def search(
     all_rules = [rule for rule in rules or [Rules()] * num_examples for _ in range(copies)]
     rule_state = RuleState.start(all_rules, beam, max_length, device)
     stepper = decoder if isinstance(decoder, Stepper) else Stepper(decoder)
+    if stepper.slots is None and any(rule.fills_before_given for rule in all_rules):
+        raise DataError(
+            'a decoder with decoder.head = "sequential" writes left to right: it fills no gap '
+            "before words that are given; give a text that ends in a gap, or another run"
+        )
     numbers = range(first, first + num_examples)
     chances = sampling.chances(numbers, max_length).to(device) if sampling else None
     state = SearchState.start(stepper, source.select(rows // copies), beam, rule_state, chances)
