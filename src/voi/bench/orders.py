@@ -42,7 +42,7 @@ TASKS: Mapping[str, Setting] = {
     "sudoku4": Setting("sudoku4", {}, 6000),
     "chain-10": Setting("chain", {"positions": 10}, 6000, anew=1500, learned=LONG_CHAIN),
     "addition-5": Setting(
-        "addition", {"digits": 5}, 12000, anew=5000, learned={"decay": "constant"}
+        "addition", {"digits": 5}, 12000, anew=7000, learned={"decay": "constant"}
     ),
     "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 5000),
     "chain-13": Setting("chain", {"positions": 13}, 8000, anew=1500, learned=LONG_CHAIN),
