@@ -133,9 +133,12 @@ def test_damaged_files_are_named(folder, name, damage):
         file.unlink()
     else:
         file.write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
+    read = load_state if name.startswith("state.") else load
     with pytest.raises(CheckpointError, match="missing, truncated or changed") as error:
-        load(folder)
+        read(folder)
     assert name in check(error)
+    if read is load_state:
+        load(folder)  # what generates needs no state
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,9 @@ def test_a_table_may_extend_another(tmp_path):
     more.write_text(f'extends = "{base}"\n[decoder]\nwidth = 32\n')
     table = load_table(str(more))
     assert table == {"decoder": {"width": 32, "heads": 2}, "training": {"steps": 5}}
+    more.write_text('extends = "files"\n[training]\nsteps = 100\nwarmup = 50\n')
+    (phase,) = experiment(load_table(str(more))).training.phases
+    assert (phase.steps, phase.epochs, phase.warmup, phase.warmup_share) == (100, 0, 50, 0)
     more.write_text(f'extends = "{more}"\n')
     with pytest.raises(ConfigError, match="extends must name another"):
         load_table(str(more))

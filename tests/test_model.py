@@ -114,6 +114,21 @@ def test_shared_as_a_folder(model, tmp_path):
     assert not list((tmp_path / "shared").glob("state.*"))
 
 
+def test_a_model_takes_the_place_of_a_model_only(model, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    model.save_pretrained(folder)  # of an empty folder
+    model.save_pretrained(folder)  # of a model
+    (folder / "chapter.txt").write_text("work")
+    with pytest.raises(CheckpointError, match=r"something else than a model \(chapter\.txt\)"):
+        model.save_pretrained(folder)
+    assert (folder / "chapter.txt").read_text() == "work"
+    with pytest.raises(CheckpointError, match="choose another folder"):
+        model.save_pretrained(folder / "chapter.txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
+    assert (folder / "chapter.txt").read_text() == "work"
+
+
 def test_what_cannot_be_loaded(tmp_path):
     with pytest.raises(CheckpointError, match="no model in"):
         voi.load(tmp_path)

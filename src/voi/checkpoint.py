@@ -30,7 +30,7 @@ from voi.tokens import Codec
 
 FORMAT = 1
 _UNFIT = (AttributeError, LookupError, TypeError, ValueError, RuntimeError, SafetensorError)
-_EXPERIMENT, _WEIGHTS = "experiment.json", "networks.safetensors"
+_EXPERIMENT, _CODEC, _WEIGHTS = "experiment.json", "codec.json", "networks.safetensors"
 _STATE, _TENSORS = "state.json", "state.safetensors"
 
 
@@ -65,7 +65,7 @@ def save(
         folder.parent.mkdir(parents=True, exist_ok=True)
         with atomic_folder(folder) as draft:
             _write_json(draft / _EXPERIMENT, to_table(config))
-            _write_json(draft / "codec.json", codec.to_table())
+            _write_json(draft / _CODEC, codec.to_table())
             save_file(networks.weights(), draft / _WEIGHTS)
             if state is not None:
                 _write_json(draft / _STATE, dict(state.values))
@@ -80,6 +80,22 @@ def save(
         raise CheckpointError(
             f"cannot write checkpoint {folder}: {unwritten(error)}{advice}"
         ) from error
+
+
+def check_replaceable(folder: Path) -> None:
+    """Raise where a model saved to a folder would take the place of anything but a model."""
+    if not folder.exists():
+        return
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
+    try:
+        others = names - {"manifest.json", *_manifest(folder)["files"]}
+    except CheckpointError:
+        others = names
+    if others:
+        raise CheckpointError(
+            f"{folder} is there already and holds something else than a model "
+            f"({', '.join(sorted(others)[:3])}): choose another folder"
+        )
 
 
 def way_on(run: Path) -> str:
@@ -103,10 +119,10 @@ def take_part(networks: Networks, state: TrainingState) -> None:
 def load(folder: Path, device: str = "cpu") -> Checkpoint:
     """Return the model of a model folder, in evaluation mode."""
     manifest = _manifest(folder)
-    _check_files(folder, manifest, manifest["files"])
+    _check_files(folder, manifest, [_EXPERIMENT, _CODEC, _WEIGHTS])  # no state is needed
     with _fitting(folder):
         config = experiment(_read_json(folder / _EXPERIMENT))
-        codec = Codec.from_table(_read_json(folder / "codec.json"))
+        codec = Codec.from_table(_read_json(folder / _CODEC))
         networks = Networks.of(config, codec, manifest["region_size"])
         networks.load_state_dict(load_file(folder / _WEIGHTS))
     return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])
@@ -132,9 +148,11 @@ def _fitting(folder: Path) -> Iterator[None]:
 
 
 def load_state(folder: Path) -> TrainingState:
-    """Return the training state stored beside a model; the folder was checked by `load`."""
-    if not (folder / _STATE).is_file():
+    """Return the training state stored beside a model."""
+    manifest = _manifest(folder)
+    if _STATE not in manifest["files"]:
         raise CheckpointError(f"{folder} holds a model but no training state: it cannot be resumed")
+    _check_files(folder, manifest, [_STATE, _TENSORS])
     return TrainingState(_read_json(folder / _STATE), load_file(folder / _TENSORS))
 
 

@@ -54,7 +54,10 @@ def load_table(name: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
             f"{name}: extends must name another preset or file, got {base!r}: leave it out, or "
             f"name one that does not extend {name}"
         )
-    return merged(load_table(base, extended_by), table)
+    extended = load_table(base, extended_by)
+    for name in table.get("training", {}):  # what it says takes the place of its partner too
+        extended.get("training", {}).pop(EXCLUSIVE.get(name), None)
+    return merged(extended, table)
 
 
 def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:

@@ -70,8 +70,13 @@ class Model:
         return cls(checkpoint.load(checkpoint.find(path), device))
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write a model folder that `from_pretrained` and `voi.load` read."""
-        checkpoint.save(Path(folder), self.experiment, self.codec, self.networks, self._region_size)
+        """Write a model folder that `from_pretrained` and `voi.load` read.
+
+        It may take the place of another model, of nothing else.
+        """
+        path = Path(folder)
+        checkpoint.check_replaceable(path)
+        checkpoint.save(path, self.experiment, self.codec, self.networks, self._region_size)
 
     def task(self) -> Task:
         """Return the task it was trained on, its files where they were during training."""

@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
+from threading import Thread
 
 import pytest
 
@@ -37,6 +39,24 @@ def test_one_line_per_source_from_file_and_pipe(run, lines, monkeypatch, capsys)
         monkeypatch.setattr(sys, "stdin", stdin)
         assert call(monkeypatch, "generate", run) == 0
     assert capsys.readouterr().out == from_file
+
+
+def test_a_pipe_is_read_once_and_a_dash_is_standard_input(run, lines, tmp_path):
+    """A named pipe, as a shell makes one for <(...), and a dash in place of a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "voi", "generate", str(run)]
+    expected = subprocess.run([*command, lines], capture_output=True, text=True, check=True).stdout
+    writer = Thread(target=lambda: pipe.write_bytes(lines.read_bytes()))
+    writer.start()
+    found = subprocess.run([*command, pipe], capture_output=True, text=True, check=True).stdout
+    writer.join()
+    assert found == expected != ""
+    with lines.open() as file:
+        dashed = subprocess.run(
+            [*command, "-"], stdin=file, capture_output=True, text=True, check=True
+        )
+    assert dashed.stdout == expected
 
 
 def test_json_is_the_trace_format(run, lines, monkeypatch, capsys):
@@ -84,6 +104,10 @@ def test_prefix_sampling_and_trace(run, tmp_path, monkeypatch, capsys):
         ("no tab here\n", ["--gaps"], "line 1: expected SOURCE<tab>TEXT"),
         ("from-left a b c\tA zebra ___\n", ["--gaps"], "'zebra' cannot stand"),
         ("from-left a b c\tA\n", ["--gaps"], "expected a text with ___"),
+        ("from-left a b c\tA ____ C\n", ["--gaps"], "a gap is ___, three underscores, got '____'"),
+        ("from-left a b c\tA __ ___\n", ["--gaps"], "a gap is ___, three underscores, got '__'"),
+        ("from-left a b c\tA ___\n", ["--prefix"], "only texts with gaps have gaps"),
+        ("from-left a b c\tA ___\tC\n", ["--gaps"], "with --gaps, got 3 columns: cut off"),
         ("x\n", ["--gaps", "--prefix"], "give one of --gaps, --prefix and --keywords"),
         ("x\n", ["--gaps", "--keywords", "A"], "give one of --gaps, --prefix and --keywords"),
         ("x\n", ["--sample", "2", "--nbest", "2"], "give --sample without --nbest"),

@@ -214,7 +214,7 @@ def _sampling(count: int, **given: float | int | None) -> Sampling | None:
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
     """Return the lines, read as UTF-8 whatever the locale says; other bytes are surrogates."""
-    if file is None:
+    if file is None or str(file) == "-":
         if isinstance(sys.stdin, TextIOWrapper):
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
         return sys.stdin
@@ -227,7 +227,7 @@ def _open(file: Path | None, stack: ExitStack) -> TextIO:
 def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
     """Return a function to call with the number of further lines done; long files have a bar."""
     total = None
-    if lines is not sys.stdin:
+    if lines is not sys.stdin and Path(lines.name).is_file():  # a pipe is read once
         with open(lines.name, "rb") as file:  # bytes: what is no text is told of when it is read
             total = sum(1 for _ in file)
     console = Console(stderr=True)
@@ -278,6 +278,11 @@ def _split(line: Line, kind: str) -> tuple[str, str]:
         )
     if kind and not tab:
         raise DataError(f"expected SOURCE<tab>TEXT with --{kind}, got {line.text!r}")
+    if "\t" in text:
+        raise DataError(
+            f"expected SOURCE<tab>TEXT with --{kind}, got {line.text.count(tab) + 1} columns: cut "
+            f"off the others"
+        )
     return source, text
 
 

@@ -59,6 +59,9 @@ def check_lengths(rules: Sequence[Rules], max_length: int) -> None:
 
 def rules_with_gaps(text: str, codec: Codec, source: Source) -> Rules:
     """Return the rules of a text in which every `___` stands for one or more tokens."""
+    for word in text.split():
+        if set(word) == {"_"} and word != GAP and UNK in codec.encode_target(word, source):
+            raise DataError(f"a gap is {GAP}, three underscores, got {word!r} in {text!r}")
     pieces = text.split(GAP)
     if len(pieces) == 1:
         raise DataError(f"expected a text with {GAP} where something is missing, got {text!r}")
@@ -118,7 +121,8 @@ def _known_ids(text: str, codec: Codec, source: Source) -> list[int]:
             if UNK in codec.encode_target(token, source)
         ]
         named = ", ".join(map(repr, unknown or [text]))
+        other = "only texts with gaps have gaps" if GAP in unknown else "use another word"
         raise DataError(
-            f"{named} cannot stand in a text of this model: not in its vocabulary; use another word"
+            f"{named} cannot stand in a text of this model: not in its vocabulary; {other}"
         )
     return ids
