@@ -104,6 +104,18 @@ def test_stored_outputs_need_no_model(run, tmp_path, monkeypatch, capsys):
         assert (old["value"], old["signature"]) == (new["value"], new["signature"])
 
 
+def test_bleu_of_short_outputs_is_explained(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.txt").write_text("a red bus\n")
+    file = tmp_path / "a.txt"
+    options = ("--hypotheses", file, "--references", file, "--metrics", "bleu", "--out", tmp_path)
+    assert call(monkeypatch, "evaluate", *options) == 0
+    remark = "no output has 4 tokens: BLEU is 0 by definition"
+    assert f"bleu, a.txt: {remark}\n" in capsys.readouterr().out
+    assert f"- bleu, a.txt: {remark}\n" in (tmp_path / "scores.md").read_text()
+    with (tmp_path / "scores.csv").open() as lines:
+        assert [line["remark"] for line in csv.DictReader(lines)] == [remark]
+
+
 def test_texts_of_any_program(tmp_path, monkeypatch, capsys):
     texts = {
         "a.txt": ["The cat sat on the mat.", "", "We learn the order of the words."],
