@@ -3,6 +3,7 @@
 import dataclasses
 from itertools import permutations
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -143,6 +144,49 @@ def test_constraints_of_several_kinds(model):
         model.generate(SOURCES, gaps=["A ___"])
     for (found,) in model.generate(SOURCES, prefix=["C A"] * 2, max_length=6):
         assert found.tokens[:2] == ("C", "A")
+
+
+def test_a_single_text_beside_a_single_source(model):
+    for options in ({"gaps": "A ___"}, {"prefix": "A"}):
+        listed = {name: [text] for name, text in options.items()}
+        assert model.generate(SOURCES[0], **options) == model.generate(SOURCES[:1], **listed)
+
+
+@pytest.fixture
+def unchecked():
+    """Let arguments pass that the checks of the tests would refuse, as they do for a user."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gaps": "A ___"}, r"gaps must be .* as in gaps=\["),
+        ({"gaps": [["A", "___"]]}, r"gaps must be .* as in gaps=\["),
+        ({"prefix": "A"}, r"prefix must be .* as in prefix=\["),
+        ({"keywords": ["AB"]}, r"keywords must be .* as in keywords=\[\["),
+        ({"keywords": "A"}, r"keywords must be .* as in keywords=\[\["),
+        ({"sample": 5}, r"sample must be as in voi.Sampling\(num_samples=5\), got 5"),
+        ({"beam": "5"}, "beam must be a whole number, got '5'"),
+        ({"nbest": 1.5}, "nbest must be a whole number, got 1.5"),
+        ({"length_penalty": "1"}, "length_penalty must be a number, got '1'"),
+    ],
+)
+def test_arguments_of_another_kind(model, options, message):
+    with pytest.raises(ConfigError, match=message):
+        model.generate(SOURCES[:1], **options)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_lists_of_targets_are_refused(model):
+    for ask in (model.infer_order, model.log_likelihood):
+        with pytest.raises(ConfigError, match="got list and list: call it once for each pair"):
+            ask(SOURCES[:1], ["A B C"])
+        with pytest.raises(ConfigError, match="samples must be a whole number"):
+            ask(SOURCES[0], "A B C", samples="5")
 
 
 def _untrained(examples, region_size=0):

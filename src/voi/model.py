@@ -1,7 +1,9 @@
 """A trained model as its users see it: sources in, hypotheses, orders and likelihoods out."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import reprlib
+from collections.abc import Collection, Iterable, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -112,12 +114,19 @@ class Model:
         """Return hypotheses for each source, best first (drawn ones as drawn).
 
         One of `gaps` (texts with ___), `prefix` (texts to continue) and `keywords` (words that
-        must appear) may be given, with one entry per source; every output obeys. With `merge`,
+        must appear) may be given, with one entry per source; every output obeys. Beside a single
+        source that stands without a list, gaps and prefix may do so too. With `merge`,
         hypotheses that spell the same text become one, their probabilities added. What is sampled
         for a source depends on the seed and its number, counted from `first`: a list that comes in
         parts is sampled as it would be in one.
         """
-        sources = [sources] if isinstance(sources, str) else list(sources)
+        if isinstance(sources, str):
+            sources, gaps, prefix = [sources], _listed(gaps), _listed(prefix)
+        sources = list(sources)
+        _check_numbers(Integral, beam=beam, nbest=nbest, max_length=max_length, first=first)
+        _check_numbers(Real, length_penalty=length_penalty)
+        if sample is not None and not isinstance(sample, Sampling):
+            raise ConfigError(f"sample must be as in voi.Sampling(num_samples=5), got {sample!r}")
         given = {"beam": beam, "length_penalty": length_penalty, "max_length": max_length or None}
         asked: dict[str, Any] = {name: x for name, x in given.items() if x is not None}
         options = dataclasses.replace(self.experiment.search, **asked)
@@ -159,9 +168,12 @@ class Model:
         keywords: Sequence[Sequence[str]] | None,
         in_order: bool,
     ) -> list[Rules]:
-        given = [x for x in (gaps, prefix, keywords) if x is not None]
+        forms = {"gaps": gaps, "prefix": prefix, "keywords": keywords}
+        given = [x for x in forms.values() if x is not None]
         if len(given) > 1:
             raise ConfigError("give one of gaps, prefix and keywords, not several")
+        for name, entries in forms.items():
+            _check_form(name, entries)
         if given and len(given[0]) != len(sources):
             raise ConfigError(
                 f"expected one text or list of keywords per source, got {len(given[0])} for "
@@ -210,6 +222,7 @@ class Model:
         It is the most likely one under q(z | x, y), or, with `samples`, a list of sampled ones.
         With `beam` it is searched under the decoder instead (SAO).
         """
+        _check_numbers(Integral, samples=samples, beam=beam)
         if beam and samples:
             raise ConfigError("give samples of the orders' law or a beam to search with, not both")
         batch = self._batch(source, target)
@@ -226,9 +239,15 @@ class Model:
 
     def log_likelihood(self, source: Source, target: str, samples: int = 64) -> Likelihood:
         """Return a lower bound on log p(y | x) in nats, and its exact value for short targets."""
+        _check_numbers(Integral, samples=samples)
         return likelihoods(self.networks, self._batch(source, target), samples)[0]
 
     def _batch(self, source: Source, target: str) -> Batch:
+        if not isinstance(source, str | Regions | None) or not isinstance(target, str):
+            raise ConfigError(
+                f"expected one source and one target, a text, got {type(source).__name__} and "
+                f"{type(target).__name__}: call it once for each pair"
+            )
         corpus, _ = build_corpus([Example(source, target)], self.codec, ANY_LENGTH)
         return collate(corpus, np.arange(1)).to(self.device)
 
@@ -247,6 +266,41 @@ class Model:
             )
         corpus = Corpus.of_sources(sources, self.codec, Ragged.of([()] * len(sources)))
         return collate(corpus, np.arange(len(sources))).to(self.device)
+
+
+def _listed(text: Sequence[str] | None) -> Sequence[str] | None:
+    return [text] if isinstance(text, str) else text
+
+
+def _check_numbers(kind: type, **given: object) -> None:
+    """Raise the error of the first argument that is no number of this kind."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, kind):
+            expected = "a whole number" if kind is Integral else "a number"
+            raise ConfigError(f"{name} must be {expected}, got {value!r}")
+
+
+_FORMS = {"gaps": '["a ___ bus"]', "prefix": '["a red"]', "keywords": '[["bus", "red"]]'}
+
+
+def _check_form(name: str, given: Any) -> None:
+    """Raise the error of gaps, prefix or keywords that are no list with an entry per source."""
+    is_right = _are_texts(given)
+    if name == "keywords":
+        is_right = _is_list(given) and all(map(_are_texts, given))
+    if given is not None and not is_right:
+        raise ConfigError(
+            f"{name} must be a list with one entry per source, as in {name}={_FORMS[name]}, got "
+            f"{reprlib.repr(given)}"
+        )
+
+
+def _are_texts(value: Any) -> bool:
+    return _is_list(value) and all(isinstance(text, str) for text in value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str)
 
 
 def _merged(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:

@@ -190,8 +190,7 @@ def resume(
     folder = _last(run)
     loaded = checkpoint.load(folder)
     prepared = prepare(loaded.experiment, loaded.codec)
-    stored = json.loads((run / "data.json").read_text(encoding="utf-8"))
-    if stored != _digests(prepared):
+    if _stored_digests(run) != _digests(prepared):
         raise DataError(
             f"the data of {run} has changed since it was started: restore the files, or start a "
             f"new run"
@@ -199,6 +198,16 @@ def resume(
     trainer = _trainer(prepared, loaded.networks, run, watcher, world)
     trainer.restore(checkpoint.load_state(folder))
     return trainer
+
+
+def _stored_digests(run: Path) -> Any:
+    path = run / "data.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(
+            f"cannot read {path} ({error}): restore it, or start a new run"
+        ) from error
 
 
 def device_of(run: Path) -> str:

@@ -62,25 +62,38 @@ def test_one_run(run, monkeypatch, capsys):
     assert (folder / "scores.md").read_text().startswith("| metric | one |")
 
 
+def test_a_part_leaves_the_full_table_as_it_is(run, monkeypatch, capsys):
+    assert call(monkeypatch, "evaluate", run, *NONE) == 0
+    folder = run / "evaluation" / "test-beam1"
+    full = {path.name: path.read_bytes() for path in folder.glob("scores.*")}
+    assert call(monkeypatch, "evaluate", run, "--limit", 3, *NONE) == 0
+    assert call(monkeypatch, "evaluate", run, "--limit", 3, "--metrics", "bleu,ter", *NONE) == 0
+    assert f"wrote {folder}/scores-limit3-bleu-ter.json" in capsys.readouterr().out
+    assert {name: (folder / name).read_bytes() for name in full} == full
+    part = json.loads((folder / "scores-limit3-bleu-ter.json").read_text())
+    assert [row["cells"][0]["num_examples"] for row in part["rows"]] == [3, 3]
+    assert (folder / "scores-limit3.csv").is_file()
+
+
 def test_runs_side_by_side(run, tmp_path, monkeypatch, capsys):
     other = _save(tmp_path / "two", "order.kind=l2r", "training.num_orders=1", seed=5)
     out = tmp_path / "out"
     options = ("--metrics", "bleu,exact_match", "--limit", 5, "--out", out, *QUICK)
     assert call(monkeypatch, "evaluate", run, other, *options) == 0
     assert "difference, 95 % interval, p" in capsys.readouterr().out
-    with (out / "comparison.csv").open() as file:
+    with (out / "comparison-limit5-bleu-exact_match.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert {line["system"] for line in lines} == {"one", "two"}
     assert all(line["num_resamples"] == "1000" for line in lines if line["system"] == "two")
     assert len(read_traces(out / "two" / "hypotheses.jsonl")) == 5
-    assert (out / "one" / "scores.json").is_file()
+    assert (out / "one" / "scores-limit5-bleu-exact_match.json").is_file()
     assert not (run / "evaluation").exists()
 
 
 def test_stored_outputs_need_no_model(run, tmp_path, monkeypatch, capsys):
     assert call(monkeypatch, "evaluate", run, "--metrics", "bleu,ter", *NONE) == 0
     written = run / "evaluation" / "test-beam1" / "hypotheses.jsonl"
-    first = json.loads((written.parent / "scores.json").read_text())
+    first = json.loads((written.parent / "scores-bleu-ter.json").read_text())
     monkeypatch.setattr("voi.cli.evaluate.load", None)
     out = tmp_path / "again"
     options = ("--metrics", "bleu,ter", "--out", out)
@@ -89,6 +102,18 @@ def test_stored_outputs_need_no_model(run, tmp_path, monkeypatch, capsys):
     for old, new in zip(first["rows"], again["rows"], strict=True):
         old, new = old["cells"][0], new["cells"][0]
         assert (old["value"], old["signature"]) == (new["value"], new["signature"])
+
+
+def test_bleu_of_short_outputs_is_explained(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.txt").write_text("a red bus\n")
+    file = tmp_path / "a.txt"
+    options = ("--hypotheses", file, "--references", file, "--metrics", "bleu", "--out", tmp_path)
+    assert call(monkeypatch, "evaluate", *options) == 0
+    remark = "no output has 4 tokens: BLEU is 0 by definition"
+    assert f"bleu, a.txt: {remark}\n" in capsys.readouterr().out
+    assert f"- bleu, a.txt: {remark}\n" in (tmp_path / "scores.md").read_text()
+    with (tmp_path / "scores.csv").open() as lines:
+        assert [line["remark"] for line in csv.DictReader(lines)] == [remark]
 
 
 def test_texts_of_any_program(tmp_path, monkeypatch, capsys):

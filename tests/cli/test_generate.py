@@ -67,6 +67,22 @@ def test_json_is_the_trace_format(run, lines, monkeypatch, capsys):
     assert all(trace.score is not None for trace in traces)
 
 
+def test_fewer_targets_than_asked_for_are_told(run, lines, monkeypatch, capsys):
+    generate = Model.generate
+
+    def fewer(self, sources, **options):
+        found = generate(self, sources, **options)
+        return [own[: 1 + (i == 0)] for i, own in enumerate(found)]
+
+    monkeypatch.setattr(Model, "generate", fewer)
+    options = ("--beam", 3, "--nbest", 2)
+    assert call(monkeypatch, "generate", run, lines, *options) == 0
+    few = "voi: fewer than 2 targets were found (--json names the source of each) for "
+    assert f"{few}{lines}, line 2 and 1 more\n" in capsys.readouterr().err
+    assert call(monkeypatch, "generate", run, lines, *options, "--json") == 0
+    assert "fewer than" not in capsys.readouterr().err
+
+
 def test_constraints_hold(run, tmp_path, monkeypatch, capsys):
     path = tmp_path / "gaps.txt"
     path.write_text("".join(f"{source}\tB ___ A\n" for source in SOURCES))

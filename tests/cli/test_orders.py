@@ -103,6 +103,29 @@ def test_traces_need_no_run(studied):
     assert "left out by --tagger none" in output
 
 
+def test_the_tagger_and_its_language_are_told(images, tmp_path, monkeypatch):
+    monkeypatch.setattr(voi.cli.orders, "make_tagger", lambda name: by_letter)
+    for options in ((), ("--tagger", "hanta")):
+        output = orders(images, *options, "--out", tmp_path)
+        assert "(by HanTa, English)" in " ".join(output.split())
+        assert "Parts of speech by HanTa, English." in (tmp_path / "report.html").read_text()
+    assert "(by my:tagger)" in " ".join(orders(images, "--tagger", "my:tagger").split())
+
+
+def test_another_language_is_not_tagged_by_default(tmp_path, monkeypatch):
+    monkeypatch.setattr(voi.cli.orders, "make_tagger", lambda name: by_letter)
+    settings = ["data.task=scenes", SCENES, "data.tokens.target_language=de"]
+    german = saved(tmp_path / "german", *settings)
+    output = " ".join(orders(german).split())
+    assert "parts of speech" not in output
+    assert "the targets are 'de'" in output
+    assert "Of the parts of speech" in " ".join(orders(german, "--tagger", "hanta").split())
+
+
+def by_letter(tokens):
+    return ["NOUN" if token < "m" else "DET" for token in tokens]
+
+
 def test_parts_of_a_source_are_removed(run, tmp_path):
     output = orders(run, "--perturb", 2, "--reference", "--out", tmp_path)
     example = load(run).infer_order  # the model's own answer

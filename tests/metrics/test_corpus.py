@@ -7,6 +7,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from shared_data import shared_data
 from voi.errors import ConfigError
 from voi.metrics import bleu, chrf, score_all, ter
+from voi.metrics.corpus import CORPUS_METRICS
 
 HYPOTHESES = ["The cat sat on the mat.", "A dog", "", "We learn the order of words, slowly."]
 REFERENCES = [
@@ -108,3 +109,13 @@ def test_options():
 def test_tokenized_text_raises_no_warning(caplog):
     bleu(["a tokenised period ."] * 150, [["a tokenised period ."]] * 150)
     assert not caplog.records
+
+
+@pytest.mark.parametrize("name", ["bleu", "bleu_lowercase", "bleu_tokenized"])
+def test_bleu_of_outputs_without_four_tokens_has_a_remark(name):
+    texts = ["a red bus", ""]
+    score = CORPUS_METRICS[name].score(texts, [["a red bus"], ["no"]])
+    assert (score.value, score.remark) == (0, "no output has 4 tokens: BLEU is 0 by definition")
+    for other in (["a red bus", "a red bus stops"], ["x y z w", ""]):
+        assert CORPUS_METRICS[name].score(other, [[text] for text in texts]).remark is None
+    assert CORPUS_METRICS["chrf"].score(texts, [["a"], ["b"]]).remark is None

@@ -10,6 +10,7 @@ from drawn import HEBREW, HOSTILE, trace_of
 from voi.analysis import comparisons, sampled_comparisons, to_rows, write_traces
 from voi.errors import DataError
 from voi.study import Series, file_series, in_words, read_counts, study
+from voi.study.files import to_json
 from voi.study.series import aligned
 from voi.study.tables import TABLES
 from voi.study.text_tables import overall_table, text_tables
@@ -130,6 +131,25 @@ def test_what_is_left_out_is_named():
     found = studied(code, tagger=tagger)
     assert "full, learned: targets are no sentences" in found.skipped[0]
     assert not found.tables["by_tag"]
+
+
+def test_the_tagger_is_named_where_its_result_stands():
+    found = studied(MINE, tagger=tagger, tagged_by="HanTa, English")
+    assert "Of the parts of speech (by HanTa, English) " in " ".join(in_words(found)[0].sentences)
+    notes = {table.title: table.note for table in text_tables(found)}
+    expected = "Parts of speech by HanTa, English."
+    assert notes["Generation index by part of speech"] == expected
+    assert to_json(found)["tagged_by"] == "HanTa, English"
+
+
+def test_a_language_that_the_tagger_does_not_know_is_left_out():
+    german = replace(OTHER, language="de")
+    english = replace(MINE, language="en")
+    found = studied(MINE, english, german, tagger=tagger, tagged_language="en")
+    assert {row.run for row in found.tables["by_tag"]} == {"mine", "mine (2)"}
+    reason = "of other, learned: the targets are 'de' (data.tokens.target_language), the default"
+    assert sum(reason in skipped for skipped in found.skipped) == 1
+    assert studied(german, tagger=tagger).tables["by_tag"]
 
 
 @pytest.mark.parametrize("compare", ["orders", "ranks"])

@@ -355,6 +355,25 @@ def test_changed_data_is_noticed(tmp_path):
         runs.resume(tmp_path / "run", Quiet())
 
 
+@pytest.mark.parametrize("content", ["{", None, "\udcff"])
+def test_damaged_digests_of_the_data_are_named(tmp_path, content):
+    tiny_trainer(tmp_path / "run").run()
+    path = tmp_path / "run" / "data.json"
+    path.unlink()
+    if content is not None:
+        path.write_text(content, errors="surrogateescape")
+    with pytest.raises(CheckpointError, match=r"cannot read .*data.json .*: restore it, or start"):
+        runs.resume(tmp_path / "run", Quiet())
+
+
+@pytest.mark.parametrize("line", [b"x", b"3", b"[]", b'{"kind": "train"}', b"\xff", b""])
+def test_a_damaged_line_of_the_log_is_named(tmp_path, line):
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n' + line + b"\n")
+    with pytest.raises(CheckpointError, match=r"metrics.jsonl, line 2: expected .* remove the lin"):
+        MetricsLog(tmp_path)
+
+
 def test_a_full_disk_leaves_the_last_checkpoint_usable(tmp_path, monkeypatch):
     def fill(progress):
         if progress.step == 6:

@@ -112,12 +112,13 @@ def _score_stored(
 
 def _score_runs(runs: list[Path], settings: Settings, out: Path | None, device: str) -> None:
     systems, folders = _evaluated(runs, settings, out, device)
+    scores, comparison = settings.table_name("scores"), settings.table_name("comparison")
     for system, folder in zip(systems, folders, strict=True):
-        write_table(side_by_side([system]), folder, "scores")
+        write_table(side_by_side([system]), folder, scores)
     table = side_by_side(systems)
     console = Console(soft_wrap=True)
     _print(table, console)
-    _write(table, out or folders[0], "scores" if len(systems) == 1 else "comparison", console)
+    _write(table, out or folders[0], scores if len(systems) == 1 else comparison, console)
 
 
 def _stored(

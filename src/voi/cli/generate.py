@@ -107,7 +107,8 @@ def generate(
     model = _ready(load(run, device), options, words)
     with ExitStack() as stack:
         lines = _open(file, stack)
-        told, odd = _progress(lines, stack), _OddLines(model, stack)
+        counted_on = 1 if as_json else nbest  # a record names its source
+        told, odd = _progress(lines, stack), _OddLines(model, stack, counted_on)
         for part in _chunks(lines):
             for line, source, hypotheses in _written(model, part, kind, words, options):
                 _print(source, hypotheses, trace, as_json)
@@ -129,13 +130,15 @@ def _ready(model: Model, options: dict[str, Any], keywords: Sequence[str]) -> Mo
 class _OddLines:
     """Lines to tell of at the end: answered like the others, though they may be mistakes."""
 
-    def __init__(self, model: Model, stack: ExitStack):
+    def __init__(self, model: Model, stack: ExitStack, nbest: int):
         stack.callback(self._tell)
         self.model = model
+        self.nbest = nbest
         self.num_lines = 0
         self.blank: list[str] = []  # places
         self.unknown: list[str] = []
         self.empty: list[str] = []
+        self.fewer: list[str] = []
 
     def add(self, line: Line, source: str, hypotheses: Sequence[Hypothesis]) -> None:
         self.num_lines += 1
@@ -145,12 +148,16 @@ class _OddLines:
             self.unknown.append(line.place)
         if not all(hypothesis.text for hypothesis in hypotheses):
             self.empty.append(line.place)
+        if len(hypotheses) < self.nbest:
+            self.fewer.append(line.place)
 
     def _tell(self) -> None:
         found = {"an empty target was written for": self.empty}
         found["no word of the source is in the model's vocabulary in"] = self.unknown
         if len(self.blank) < self.num_lines or _has_sources(self.model):
             found["no source is given in"] = self.blank
+        few = f"fewer than {self.nbest} targets were found (--json names the source of each) for"
+        found[few] = self.fewer
         for what, places in found.items():
             if places:
                 others = f" and {len(places) - 1:,} more" if len(places) > 1 else ""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -19,7 +19,7 @@ from voi.data.example import source_text
 from voi.errors import ConfigError, MissingExtraError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES
-from voi.pos import Tagger, make_tagger
+from voi.pos import make_tagger
 from voi.study.closeup import Closeup, closeup_of, write_closeup
 from voi.study.collect import examples_of, run_series
 from voi.study.figures import study_figures
@@ -31,6 +31,7 @@ from voi.study.tables import Study, study
 from voi.study.text_tables import TextTable, overall_table
 
 _SHOWN_PARTS = 20
+_HANTA = "HanTa, English"
 
 Runs = Annotated[
     list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, side by side.")
@@ -129,11 +130,11 @@ def orders(
         )
     else:
         refuse("--perturb with {}: an example's number", reference=reference, searched=searched)
-        tags, untagged = _tagger(tagger)
+        tagging = _tagging(tagger)
         of_files = _of_files(traces or (), counts)
         series = _of_runs(runs or (), split, limit, samples, beam, seed, images, device) + of_files
         drawn = otherwise(seed, 0)
-        found = study(series, tagger=tags, untagged=untagged, compare=compare, seed=drawn)
+        found = study(series, **tagging, compare=compare, seed=drawn)
         _print_study(found, console)
         paths = [] if out is None else _write_study(found, out, suffix, console)
     for path in paths:
@@ -152,16 +153,19 @@ def _suffix(figures: str | None, out: Path | None) -> str:
     return suffix
 
 
-def _tagger(name: str | None) -> tuple[Tagger | None, str]:
-    """Return a tagger, or why there is none; one that was asked for by name must be there."""
+def _tagging(name: str | None) -> dict[str, Any]:
+    """Return what a study is told of its tagger: which one, or why there is none.
+
+    One that was asked for by name must be there, and tags every language.
+    """
     if name == "none":
-        return None, "left out by --tagger none"
+        return {"untagged": "left out by --tagger none"}
     if name is not None:
-        return make_tagger(name), ""
+        return {"tagger": make_tagger(name), "tagged_by": _HANTA if name == "hanta" else name}
     try:
-        return make_tagger("hanta"), ""
+        return {"tagger": make_tagger("hanta"), "tagged_by": _HANTA, "tagged_language": "en"}
     except MissingExtraError as error:
-        return None, str(error)
+        return {"untagged": str(error)}
 
 
 def _only_one(runs: Sequence[Path], traces: Sequence[Path]) -> Path:

@@ -35,6 +35,7 @@ class Cell:
     skipped: str | None = None  # why there is no value
     comparison: Comparison | None = None  # with the first system
     not_compared: str | None = None  # why not, where it could have been
+    remark: str | None = None  # what a reader of the value should know
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,14 @@ def _cell(
     score, found = _score(system, name), _likelihood(system, name)
     if score is not None:
         size, signature, skipped = score.num_examples, score.signature, score.skipped
-        value, error = score.value, None
+        value, error, remark = score.value, None, score.remark
     elif found is not None:
         size, signature, skipped = len(found.values), found.signature, found.skipped
-        value, error = found.value, found.standard_error
+        value, error, remark = found.value, found.standard_error, None
     else:
         return Cell(system.name, None, 0, "", skipped="not computed for this system")
     return Cell(
-        system.name, value, size, signature, error, skipped, comparison, not_compared=not_compared
+        system.name, value, size, signature, error, skipped, comparison, not_compared, remark
     )
 
 

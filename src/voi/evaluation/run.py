@@ -66,6 +66,15 @@ class Settings:
         ending = "" if is_usual else f"-penalty{search.length_penalty:g}"
         return f"{self.split}-beam{search.beam}{ending}"
 
+    def table_name(self, kind: str) -> str:
+        """Return the name of a table's files; a part of the examples or metrics has its own.
+
+        >>> Settings().table_name("scores"), Settings(limit=3).table_name("scores")
+        ('scores', 'scores-limit3')
+        """
+        limit = [f"limit{self.limit}"] if self.limit else []
+        return "-".join([kind, *limit, *(self.metrics or ())])
+
 
 def evaluate(
     model: Model,

@@ -13,7 +13,7 @@ from voi.evaluation.comparison import Cell, Table
 _COLUMNS = (
     "metric", "higher_is_better", "system", "value", "standard_error", "num_examples", "difference",
     "low", "high", "p_value", "sacrebleu_p_value", "num_resamples", "method", "not_compared",
-    "skipped", "signature",
+    "skipped", "remark", "signature",
 )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def notes(table: Table) -> list[str]:
     """Return what stands below the table.
 
     The full signature of every measure for the first system that has it, what is different in the
-    signatures of the others, and why something is missing.
+    signatures of the others, why something is missing, and remarks on values.
     """
     signatures, differences = [], {name: dict[str, None]() for name in table.systems}
     for row in table.rows:
@@ -87,7 +87,7 @@ def notes(table: Table) -> list[str]:
             other = dict.fromkeys(part for part in _parts(cell) if part not in _parts(signed[0]))
             differences[cell.system] |= other
     found = [f"{name}: {'|'.join(parts)}" for name, parts in differences.items() if parts]
-    return [*signatures, *found, *_missing(table)]
+    return [*signatures, *found, *_missing(table), *_remarks(table)]
 
 
 def _parts(cell: Cell) -> list[str]:
@@ -103,6 +103,11 @@ def _missing(table: Table) -> list[str]:
             elif cell.not_compared:
                 found.append(f"{row.name}, {cell.system}, not compared: {cell.not_compared}")
     return found
+
+
+def _remarks(table: Table) -> list[str]:
+    cells = ((row.name, cell) for row in table.rows for cell in row.cells)
+    return [f"{name}, {cell.system}: {cell.remark}" for name, cell in cells if cell.remark]
 
 
 def _value(cell: Cell) -> str:

@@ -51,7 +51,16 @@ class CorpusMetric:
             num_examples=len(hypotheses),
             per_example=tuple(value_of(sentence, row) for row in statistics),
             higher_is_better=self.higher_is_better,
+            remark=_TOO_SHORT if self.kind == "BLEU" and not _has_4_grams(statistics) else None,
         )
+
+
+_TOO_SHORT = "no output has 4 tokens: BLEU is 0 by definition"
+
+
+def _has_4_grams(bleu_statistics: Float64[np.ndarray, "examples counts"]) -> bool:
+    """Return whether any output has one; the last count of BLEU is that of its 4-grams."""
+    return bool(bleu_statistics[:, -1].any())
 
 
 def segment_statistics(

@@ -28,6 +28,7 @@ class Score:
     per_example: tuple[float, ...] | None = None  # [num_examples], same scale as value
     skipped: str | None = None  # why there is no value
     higher_is_better: bool = True
+    remark: str | None = None  # what a reader of the value should know
 
     def __post_init__(self) -> None:
         if (self.value is None) != (self.skipped is not None):

@@ -201,6 +201,7 @@ def run_series(
         views: list[RegionView | None] = []
         if pictures is not None:
             views = region_views(model, examples[:MOST_VIEWS], traces[:MOST_VIEWS], pictures)
-        return Series(name, orders, traces, counts, are_sentences, views)
+        language = model.codec.config.target_language
+        return Series(name, orders, traces, counts, are_sentences, views, language)
 
     return [series("learned", learned), series("generated", generated)]

@@ -56,6 +56,7 @@ def to_json(study: Study) -> dict[str, Any]:
     return {
         "compare": study.compare,
         "seed": study.seed,
+        "tagged_by": study.tagged_by,
         "series": [
             {"run": series.run, "orders": series.orders, "num": len(series.traces)}
             for series in study.series

@@ -22,6 +22,7 @@ class Series:
     counts: Mapping[str, int] | None = None  # of target tokens in the training set, if known
     has_sentences: bool = True  # only of sentences are parts of speech looked for
     views: Sequence[RegionView | None] = ()  # of the first examples whose sources are images
+    language: str | None = None  # of the targets, as in "en", if known
 
     @property
     def name(self) -> str:

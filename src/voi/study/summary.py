@@ -77,9 +77,10 @@ def _tokens(study: Study, series: str) -> Iterator[str]:
     tags = [row for row in tags if row["count"] >= MIN_WORD_COUNT]
     if len(tags) > 1:
         early, late = tags[0], tags[-1]
+        by = f" (by {study.tagged_by})" if study.tagged_by else ""
         yield (
-            f"Of the parts of speech {early['group']} comes earliest (index {early['mean']:.2f}) "
-            f"and {late['group']} latest ({late['mean']:.2f})."
+            f"Of the parts of speech{by} {early['group']} comes earliest (index "
+            f"{early['mean']:.2f}) and {late['group']} latest ({late['mean']:.2f})."
         )
 
 

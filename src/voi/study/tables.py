@@ -88,6 +88,7 @@ class Study:
     skipped: tuple[str, ...]  # one reason a line
     compare: Literal["orders", "ranks"]
     seed: int  # of the bootstrap
+    tagged_by: str = ""  # who found the parts of speech, as in "HanTa, English"
 
     def rows(self, table: str, **fields: object) -> list[Row]:
         """Return the rows of a table whose values have these fields."""
@@ -102,6 +103,8 @@ def study(
     all_series: Sequence[Series],
     *,
     tagger: Tagger | None = None,
+    tagged_by: str = "",
+    tagged_language: str = "",
     untagged: str = "no tagger was given",
     compare: Literal["orders", "ranks"] = "orders",
     seed: int = 0,
@@ -110,17 +113,18 @@ def study(
     """Return every statistic of every series; intervals are drawn from `seed`.
 
     Without a tagger there are no parts of speech, and `untagged` is the reason that is named.
+    `tagged_by` names the tagger to readers; with a `tagged_language`, as in "en", series that are
+    known to be in another are not tagged.
     """
     found = aligned(all_series)
-    tools = _Tools(np.random.default_rng(seed), num_resamples, compare, tagger)
+    tools = _Tools(np.random.default_rng(seed), num_resamples, compare, tagger, tagged_language)
     tables: dict[str, list[Row]] = {name: [] for name in TABLES}
     for series in found:
         for name, part in _parts(series, tools):
             tables[name] += part
     tables["between"] = list(_between(found, tools))
-    return Study(
-        found, tables, tuple(_skipped(found, tables, "" if tagger else untagged)), compare, seed
-    )
+    skipped = tuple(_skipped(found, tables, tools, "" if tagger else untagged))
+    return Study(found, tables, skipped, compare, seed, tagged_by if tables["by_tag"] else "")
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,14 @@ class _Tools:
     num_resamples: int
     compare: Literal["orders", "ranks"]
     tagger: Tagger | None
+    tagged_language: str
+
+    def can_tag(self, series: Series) -> bool:
+        return self.tagger is not None and series.has_sentences and not self.is_foreign(series)
+
+    def is_foreign(self, series: Series) -> bool:
+        """Return whether targets are known to be in another language than the tagger's."""
+        return bool(self.tagged_language) and series.language not in (None, self.tagged_language)
 
     @property
     def drawing(self) -> dict[str, Any]:
@@ -162,7 +174,7 @@ def _parts(series: Series, tools: _Tools) -> Iterator[tuple[str, list[Row]]]:
         yield "comparisons", _rows(series, rows, **whose)
         yield "overall", _rows(series, summaries(rows, **draws), **whose)
         yield "by_length", _rows(series, summaries_by_length(rows, **draws), **whose)
-    tagger = cache(tagging_words(tools.tagger)) if tools.tagger and series.has_sentences else None
+    tagger = cache(tagging_words(tools.tagger)) if tools.tagger and tools.can_tag(series) else None
     if tagger is not None:
         yield "by_tag", _rows(series, indices_by_tag(traces, tagger, **draws))
     for i, trace in enumerate(traces):
@@ -210,7 +222,7 @@ def _between(all_series: Sequence[Series], tools: _Tools) -> Iterator[Row]:
 
 
 def _skipped(
-    all_series: Sequence[Series], tables: Mapping[str, list[Row]], untagged: str
+    all_series: Sequence[Series], tables: Mapping[str, list[Row]], tools: _Tools, untagged: str
 ) -> Iterator[str]:
     """Yield which statistics are missing, why, and what would bring them."""
     if untagged:
@@ -218,6 +230,13 @@ def _skipped(
     others = "; ".join(series.name for series in all_series if not series.has_sentences)
     if others and not untagged:
         yield f"Generation index by part of speech of {others}: targets are no sentences."
+    for series in all_series:
+        if series.has_sentences and tools.is_foreign(series) and not untagged:
+            yield (
+                f"Generation index by part of speech of {series.name}: the targets are "
+                f"{series.language!r} (data.tokens.target_language), the default tagger knows "
+                f"{tools.tagged_language!r} only. Give another with --tagger."
+            )
     nameless = [series.name for series in all_series if series.counts is None]
     if nameless:
         yield (

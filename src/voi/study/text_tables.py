@@ -30,7 +30,7 @@ def text_tables(study: Study) -> list[TextTable]:
     found = [
         overall_table(study),
         *(_by_length(study, metric) for metric in BY_LENGTH),
-        _groups(study, "by_tag", "Generation index by part of speech"),
+        _groups(study, "by_tag", "Generation index by part of speech", _tagged_by(study)),
         _groups(study, "by_band", "Generation index by frequency in the training set"),
         *_words(study),
         _contiguity(study),
@@ -105,9 +105,13 @@ def _means(row: Mapping[str, Mapping[str, Any]], references: Sequence[str]) -> I
 GROUP_HEADER = ("series", "group", "tokens", "targets", "index", "index in L2R")
 
 
-def _groups(study: Study, table: str, title: str) -> TextTable:
+def _tagged_by(study: Study) -> str:
+    return f"Parts of speech by {study.tagged_by}." if study.tagged_by else ""
+
+
+def _groups(study: Study, table: str, title: str, note: str = "") -> TextTable:
     rows = [(row.series, row.values) for row in study.tables[table]]
-    return TextTable(title, GROUP_HEADER, [_group(*row) for row in rows], num_names=2)
+    return TextTable(title, GROUP_HEADER, [_group(*row) for row in rows], num_names=2, note=note)
 
 
 def _group(series: str, values: Mapping[str, Any]) -> Cells:

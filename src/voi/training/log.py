@@ -22,8 +22,10 @@ class MetricsLog:
     def _forget_after(self, step: int) -> None:
         """Drop lines written after the checkpoint that training goes on from."""
         if self.path.is_file():
-            kept = [line for line in _whole_lines(self.path) if json.loads(line)["step"] <= step]
-            write_text(self.path, "".join(kept))
+            lines = _whole_lines(self.path)
+            steps = (_step(line, f"{self.path}, line {i}") for i, line in enumerate(lines, start=1))
+            kept = [line for line, at in zip(lines, steps, strict=True) if at <= step]
+            write_text(self.path, b"".join(kept).decode())
 
     def write(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         """Append a line; `kind` is "train" or "valid"."""
@@ -45,10 +47,22 @@ class MetricsLog:
             self._board.close()
 
 
-def _whole_lines(path: Path) -> list[str]:
+def _whole_lines(path: Path) -> list[bytes]:
     """Return the lines that were written completely; a kill may have cut the last one."""
     *whole, _ = path.read_bytes().split(b"\n")  # other line ends may stand inside a sample
-    return [line.decode() + "\n" for line in whole]
+    return [line + b"\n" for line in whole]
+
+
+def _step(line: bytes, where: str) -> int:
+    """Return the step that a line belongs to."""
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, TypeError, KeyError) as error:
+        shown = line.decode(errors="replace").strip()[:40]
+        raise CheckpointError(
+            f'{where}: expected a JSON object with "step", got {shown!r}; remove the line or '
+            f"restore it"
+        ) from error
 
 
 def _tensorboard(folder: Path, from_step: int) -> Any:
