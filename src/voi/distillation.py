@@ -26,6 +26,8 @@ class Distilled:
     num_pairs: int
     num_empty: int
     has_sources: bool
+    longest_source: int  # in words, of the splits that training reads
+    longest_target: int
 
 
 def distill(
@@ -49,18 +51,26 @@ def distill(
     outputs = folder / OUTPUTS
     write_outputs(model, items, outputs, search, about, notes(), told)
     texts = [trace.target for trace in read_traces(outputs)]
-    pairs = zip(items, texts, strict=True)
-    _write(folder / f"{split}.jsonl", ((item, text or item.references[0]) for item, text in pairs))
+    written = zip(items, texts, strict=True)
+    pairs = {split: [_pair(item, text or item.references[0]) for item, text in written]}
     for other in split_names(task):
         if other != split:
-            kept = [_item(example) for example in task.split(other)]
-            _write(folder / f"{other}.jsonl", ((item, item.references[0]) for item in kept))
-    has_sources = any(item.source is not None for item in items)
-    return Distilled(len(items), sum(not text for text in texts), has_sources)
+            kept = map(_item, task.split(other))
+            pairs[other] = [_pair(item, item.references[0]) for item in kept]
+    for name, rows in pairs.items():
+        _write(folder / f"{name}.jsonl", rows)
+    read = [pair for name, rows in pairs.items() if name != "test" for pair in rows]
+    return Distilled(
+        num_pairs=len(items),
+        num_empty=sum(not text for text in texts),
+        has_sources=any(item.source is not None for item in items),
+        longest_source=max((len(pair.get("source", "").split()) for pair in read), default=0),
+        longest_target=max((len(pair["target"].split()) for pair in read), default=0),
+    )
 
 
-def _write(path: Path, pairs: Iterable[tuple[Item, str]]) -> None:
-    lines = (json.dumps(_pair(item, target), ensure_ascii=False) for item, target in pairs)
+def _write(path: Path, pairs: Iterable[dict[str, str]]) -> None:
+    lines = (json.dumps(pair, ensure_ascii=False) for pair in pairs)
     write_text(path, "".join(line + "\n" for line in lines))
 
 

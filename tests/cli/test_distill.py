@@ -94,3 +94,31 @@ def test_a_run_without_sources_writes_what_trains_without_sources(tmp_path, monk
     assert """--set 'data.options.source_key=""'""" in capsys.readouterr().out
     assert all(pair.keys() == {"target"} for pair in _pairs(out / "valid.jsonl"))
     assert call(monkeypatch, "train", "--data", out, *small, "--out", tmp_path / "next") == 0
+
+
+@pytest.mark.parametrize(
+    ("own", "printed"),
+    [
+        (["data.long_examples=skip"], ["data.long_examples=skip"]),
+        (
+            ["data.max_source_length=300", "data.max_target_length=150"],
+            ["data.max_source_length=202", "data.max_target_length=101"],
+        ),
+    ],
+)
+def test_the_printed_command_trains_on_long_pairs(tmp_path, monkeypatch, capsys, own, printed):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"a b {i}\tb {i % 3}\n" for i in range(30)]
+    long = f"{'a ' * 202}\t{'b ' * 101}\n"
+    (tmp_path / "train.tsv").write_text("".join(lines) + long)
+    (tmp_path / "valid.tsv").write_text("".join(lines[:4]))
+    small = ["training.steps=1", "decoder.width=16", "order.width=16"]
+    options = [part for setting in (*small, *own) for part in ("--set", setting)]
+    assert call(monkeypatch, "train", "--data", ".", *options, "--out", "run") == 0
+    arguments = ["--split", "valid", "--beam", 1, "--out", "distilled"]
+    capsys.readouterr()
+    assert call(monkeypatch, "distill", "run", *arguments) == 0
+    command = capsys.readouterr().out.partition("4 pairs in distilled: voi ")[2].splitlines()[0]
+    settings = [part for setting in printed for part in ("--set", setting)]
+    assert command.split() == ["train", "--data", "distilled", *settings]
+    assert call(monkeypatch, *command.split(), "--dry-run") == 0

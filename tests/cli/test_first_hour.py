@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -263,6 +264,37 @@ def test_copying_that_cannot_be_learned_is_told(tmp_path, monkeypatch, capsys, l
     command = ["train", "--data", tmp_path / "pairs.tsv", "--set", setting, "--dry-run"]
     assert call(monkeypatch, *command) == 0
     assert ("copying is not learned" in capsys.readouterr().out) == is_told
+
+
+def _copy_advice(monkeypatch, capsys, lines, *settings):
+    """Return what training advises about copying on these pairs; empty: nothing."""
+    Path("pairs.tsv").write_text("".join(lines))
+    files = ["--data", "pairs.tsv", "--valid", "pairs.tsv"]
+    assert call(monkeypatch, "train", *files, "--dry-run", *settings) == 0
+    out = capsys.readouterr().out
+    return out.partition("copying is not learned: give ")[2].partition("\n")[0]
+
+
+def test_the_count_that_is_advised_gives_copies(monkeypatch, capsys):
+    lines = [f"set w{i // 5} {i}\tw{i // 5} = 1 ; a b c d\n" for i in range(100)]
+    advice = "--set data.tokens.min_count=6, or --set data.tokens.copy=false"
+    assert _copy_advice(monkeypatch, capsys, lines) == advice
+    four, six = (["--set", f"data.tokens.min_count={count}"] for count in (4, 6))
+    assert _copy_advice(monkeypatch, capsys, lines, *four) == advice
+    assert _copy_advice(monkeypatch, capsys, lines, *six) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "set {i} {k}\tput x{k} =",  # no word on both sides
+        "set w{k} {i}\tw{k} =",  # of twenty pairs each
+        "set y{j} {i}\ty{j} x{j} z{j} k{k}",  # half of the target tokens would be unknown
+    ],
+)
+def test_no_count_is_advised_where_none_is_reasonable(monkeypatch, capsys, line):
+    lines = [line.format(i=i, j=i // 4, k=i % 10) + "\n" for i in range(200)]
+    assert _copy_advice(monkeypatch, capsys, lines) == "--set data.tokens.copy=false"
 
 
 def test_many_unknown_words_are_told_with_what_to_set(tmp_path, monkeypatch, capsys):

@@ -1,5 +1,6 @@
 """`voi generate`: lines in, targets out, in order."""
 
+import gzip
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import pytest
 from small_runs import TINY, call, tiny_trainer
 from voi import Model, load
 from voi.analysis import from_record
+from voi.data.lines import to_utf8
 from voi.search import Hypothesis, Sampling
 
 SOURCES = ["from-left a b c", "from-right c c a", "from-left b b b"]
@@ -224,6 +226,33 @@ def test_sources_without_a_known_word_are_told(run, tmp_path, monkeypatch, capsy
     assert call(monkeypatch, "generate", run, path) == 0
     said = f"voi: no word of the source is in the model's vocabulary in {path}, line 2 and 1 more\n"
     assert said in capsys.readouterr().err
+
+
+def test_packed_sources_are_read(run, lines, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("VOI_CACHE", str(tmp_path / "cache"))
+    packed = tmp_path / "packed.txt.gz"
+    packed.write_bytes(gzip.compress(lines.read_bytes()))
+    assert call(monkeypatch, "generate", run, lines) == 0
+    expected = capsys.readouterr().out
+    assert call(monkeypatch, "generate", run, packed) == 0
+    assert capsys.readouterr().out == expected
+    packed.write_bytes(gzip.compress(b"from-left a b c\n\xe9\n"))
+    assert call(monkeypatch, "generate", run, packed) == 2
+    advice = f"{packed}, line 2: expected UTF-8 text: convert it, as with gunzip -c {packed} | "
+    assert advice in capsys.readouterr().err
+    packed.write_bytes(lines.read_bytes())
+    assert call(monkeypatch, "generate", run, packed) == 2
+    assert "it is no gzip file, or a damaged one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_is_told(run, tmp_path, monkeypatch, capsys, encoding):
+    path = tmp_path / "wide.txt"
+    path.write_bytes("\ufefffrom-left a b c\nfrom-left b\n".encode(encoding))
+    assert call(monkeypatch, "generate", run, path) == 2
+    assert f"expected UTF-8 text, got UTF-16: {to_utf8(str(path), 'UTF-16')}" in (
+        capsys.readouterr().err
+    )
 
 
 def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys):

@@ -1,5 +1,6 @@
 """`voi train` as a user meets it: what it prints, and one line for what can be mended."""
 
+import gzip
 import io
 import json
 import os
@@ -255,6 +256,19 @@ def test_your_own_pairs(monkeypatch, capsys, tmp_path):
     assert "valid accuracy" in capsys.readouterr().out
     parallel = ["--source", "a.ro", "--target", "a.en", "--out", "parallel"]
     assert call(monkeypatch, "train", *parallel, *small) == 0
+
+
+@pytest.mark.parametrize("ends", [(".gz", ".gz"), ("", ".gz")])
+def test_parallel_files_may_be_packed(monkeypatch, capsys, tmp_path, ends):
+    monkeypatch.setenv("VOI_CACHE", str(tmp_path / "cache"))
+    names = [f"a.b.{side}{end}" for side, end in zip(("ro", "en"), ends, strict=True)]
+    for name in names:
+        text = "".join(f"word {i}\n" for i in range(40)).encode()
+        (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    assert call(monkeypatch, "data", "check", "--source", names[0], "--target", names[1]) == 0
+    assert "of 40 training examples are held out" in capsys.readouterr().out
+    assert call(monkeypatch, "data", "check", "--source", "a.ro.gz", "--target", "b.en.gz") == 2
+    assert "must differ in their suffix alone" in capsys.readouterr().err
 
 
 def test_a_run_knows_its_data_from_any_folder(tmp_path, monkeypatch):

@@ -140,6 +140,49 @@ def test_comma_separated_files(tmp_path):
         FileTask(train=str(tmp_path / "train.csv")).split("train")
 
 
+@pytest.mark.parametrize("name", ["valid.csv", "dev.CSV", "val.csv.gz", "test.csv"])
+def test_comma_separated_splits_of_a_folder_are_not_passed_over(tmp_path, name):
+    (tmp_path / "train.tsv").write_text(tsv(30))
+    (tmp_path / name).write_text("a,b\n")
+    with pytest.raises(DataError, match=rf"{name}: comma-separated files are not read: convert it"):
+        _ = FileTask(folder=str(tmp_path)).notes
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["train.csv"], r"train\.csv: comma-separated files are not read"),
+        (["train.src"], r"train\.src is one of two parallel files, and train\.tgt is not there"),
+        (["train.tgt.gz"], r"train\.tgt\.gz is one of .*, and train\.src is not there"),
+        (
+            ["train.de", "train.en"],
+            r"train\.de, .*train\.en: .* or set data\.options\.source_suffix",
+        ),
+        (["train.xlsx"], r"train\.xlsx: the train split is read from a file that ends in \.tsv"),
+        (
+            ["train.py", "trainer.csv"],
+            r"there is no train split in .*: looked for train with \.tsv",
+        ),
+    ],
+)
+def test_a_folder_whose_files_are_not_read_names_them(tmp_path, names, message):
+    for name in names:
+        (tmp_path / name).write_text("a\n")
+    task = FileTask(folder=str(tmp_path))
+    assert not task.has("train")
+    with pytest.raises(DataError, match=message):
+        task.split("train")
+
+
+def test_other_files_may_stand_beside_those_that_are_read(tmp_path):
+    for name in ("train.tsv", "valid.tsv"):
+        (tmp_path / name).write_text(tsv(3))
+    for name in ("train.csv", "valid.xlsx", "test.py", "testing.csv"):
+        (tmp_path / name).write_text("a,b\n")
+    task = FileTask(folder=str(tmp_path))
+    assert (task.split_names, task.notes) == (("train", "valid"), ())
+
+
 def test_a_file_that_is_no_gzip(tmp_path):
     (tmp_path / "train.tsv.gz").write_text(tsv(3))
     with pytest.raises(DataError, match=r"is no gzip file, or a damaged one") as caught:

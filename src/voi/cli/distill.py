@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from voi.cli.app import Beam, Device, app, otherwise
-from voi.distillation import distill
+from voi.distillation import Distilled, distill
+from voi.experiments import load_table
 from voi.model import load
 
 
@@ -38,8 +39,21 @@ def command(
             bar.update(line, description=what, completed=done, total=total)
 
         found = distill(model, model.task(), split, out, search, told)
-    option = "" if found.has_sources else """ --set 'data.options.source_key=""'"""
-    said = f"{found.num_pairs:,} pairs in {out}: voi train --data {shlex.quote(str(out))}{option}"
+    settings = _settings(found, model.experiment.data.long_examples == "skip")
+    command = shlex.join(["voi", "train", "--data", str(out), *settings])
+    said = f"{found.num_pairs:,} pairs in {out}: {command}"
     console.print(said, highlight=False, markup=False)
     if found.num_empty:
         console.print(f"targets that came out empty and keep their references: {found.num_empty:,}")
+
+
+def _settings(found: Distilled, skips: bool) -> list[str]:
+    """Return the options that training on the pairs needs; long ones are treated as in the run."""
+    limits = load_table("files")["data"]
+    longest = {"max_source_length": found.longest_source, "max_target_length": found.longest_target}
+    settings = [f"data.{name}={n}" for name, n in longest.items() if n > limits[name]]
+    if settings and skips:
+        settings = ["data.long_examples=skip"]
+    if not found.has_sources:
+        settings.append('data.options.source_key=""')
+    return [part for setting in settings for part in ("--set", setting)]

@@ -1,10 +1,12 @@
 """`voi generate`: write targets for sources from a file or from standard input."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from gzip import GzipFile
 from io import TextIOWrapper
 from pathlib import Path
 from queue import Queue
@@ -19,7 +21,7 @@ from voi.analysis import to_record
 from voi.cli.app import Beam, Device, app, names_of, refuse, split_keywords
 from voi.cli.drawing import draw_steps, visible
 from voi.data.files import FileTask
-from voi.data.lines import to_utf8
+from voi.data.lines import UTF16, is_packed, to_utf8, unpacked
 from voi.errors import ConfigError, DataError, VoiError
 from voi.model import Model, load
 from voi.search import Hypothesis, Sampling, rules_with_keywords
@@ -226,7 +228,14 @@ def _open(file: Path | None, stack: ExitStack) -> TextIO:
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
         return sys.stdin
     try:
-        return stack.enter_context(file.open(encoding="utf-8", errors="surrogateescape"))
+        return stack.enter_context(
+            open(  # by its own name, which errors tell
+                file,
+                encoding="utf-8",
+                errors="surrogateescape",
+                opener=lambda _, flags: os.open(unpacked(file), flags),
+            )
+        )
     except OSError as error:
         raise DataError(f"cannot read {file}: {error.strerror}; give a text file") from error
 
@@ -236,7 +245,8 @@ def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
     total = None
     if lines is not sys.stdin and Path(lines.name).is_file():  # a pipe is read once
         with open(lines.name, "rb") as file:  # bytes: what is no text is told of when it is read
-            total = sum(1 for _ in file)
+            plain = GzipFile(fileobj=file) if is_packed(Path(lines.name)) else file
+            total = sum(1 for _ in plain)
     console = Console(stderr=True)
     bar = Progress(console=console, disable=not console.is_terminal or not (total or 0) > 100)
     stack.enter_context(bar)
@@ -276,6 +286,9 @@ def _chunks(lines: TextIO) -> Iterator[list[Line]]:
 def _split(line: Line, kind: str) -> tuple[str, str]:
     """Return the source of a line, and the text behind the tab where there is one."""
     if any("\udc80" <= letter <= "\udcff" for letter in line.text):
+        start = line.text[:2].encode("utf-8", "surrogateescape")
+        if line.number == 1 and start in UTF16:
+            raise DataError(f"expected UTF-8 text, got UTF-16: {to_utf8(line.file, 'UTF-16')}")
         raise DataError(f"expected UTF-8 text: {to_utf8(line.file)}")
     source, tab, text = line.text.partition("\t")
     if tab and not kind:

@@ -8,6 +8,7 @@ import typer
 
 from voi import experiments
 from voi.data.files import FileTask
+from voi.data.lines import is_packed
 from voi.data.tasks import TASKS
 from voi.errors import ConfigError
 from voi.tables import merged
@@ -78,13 +79,14 @@ def own_table(task: str, own: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parallel(source: Path, target: Path) -> dict[str, str]:
     """Return the common stem and the two suffixes of parallel files."""
-    if source.with_suffix("") != target.with_suffix("") or source.suffix == target.suffix:
+    plain, other = (path.with_suffix("") if is_packed(path) else path for path in (source, target))
+    if plain.with_suffix("") != other.with_suffix("") or plain.suffix == other.suffix:
         raise ConfigError(
             f"parallel files must differ in their suffix alone, as in train.ro and train.en, got "
             f"{source} and {target}"
         )
     return {
-        "train": str(source.with_suffix("")),
-        "source_suffix": source.suffix.removeprefix("."),
-        "target_suffix": target.suffix.removeprefix("."),
+        "train": str(plain.with_suffix("")),
+        "source_suffix": plain.suffix.removeprefix("."),
+        "target_suffix": other.suffix.removeprefix("."),
     }

@@ -141,9 +141,11 @@ def _print_data(prepared: Prepared, console: Console) -> None:
     if unknown:
         say(unknown, console)
     elif prepared.codec.vocabulary.num_copies and not prepared.has_copies:
+        least = prepared.count_with_copies()
+        other = f"--set data.tokens.min_count={least}, or " if least else ""
         say(
             f"no training target has a word to be copied, so copying is not learned: give "
-            f"--set data.tokens.min_count={tokens.min_count + 1}, or --set data.tokens.copy=false",
+            f"{other}--set data.tokens.copy=false",
             console,
         )
     for number, (phase, steps) in enumerate(zip(phases, prepared.phase_steps(), strict=True)):

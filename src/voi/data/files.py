@@ -16,6 +16,7 @@ from voi.data.hub import load_hub, read_hub
 from voi.data.keys import keys_of, pair_key, source_key
 from voi.data.readers import BadLines, Fields, Records, read_jsonl, read_parallel, read_tsv
 from voi.data.splits import SPLITS, check_split
+from voi.data.unread import no_csv, unread, unread_error
 from voi.errors import ConfigError, DataError
 
 _READERS = {
@@ -84,7 +85,7 @@ class FileTask:
     @property
     def split_names(self) -> tuple[str, ...]:
         """The splits that there are; valid may be held out from train."""
-        return tuple(SPLITS) if self.has("test") else ("train", "valid")
+        return tuple(SPLITS) if self._given("test") else ("train", "valid")
 
     def has(self, name: str) -> bool:
         """Return whether there are files for a split, read or not."""
@@ -94,10 +95,10 @@ class FileTask:
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how the splits came about."""
         notes = [self._said_when_prepared]
-        if not self.has("valid"):
+        if not self._given("valid"):
             notes.append(self._said_of_holdout)
         for name in self.split_names:
-            if self.has(name):
+            if self._given(name):
                 notes += self._records(name).rows.notes
         return tuple(note for note in notes if note)
 
@@ -133,7 +134,7 @@ class FileTask:
         return {}
 
     def _open(self, name: str) -> Sequence[Example]:
-        if name == "test" or self.has("valid"):
+        if name == "test" or self._given("valid"):
             return self._records(name)
         whole, (rows, _) = self._records("train"), self._held_rows
         if name == "train":
@@ -182,8 +183,18 @@ class FileTask:
         pairs = [stem for stem in stems if _pair(stem, self.source_suffix, self.target_suffix)]
         return [str(path) for path in (*files, *pairs)]
 
-    def _read(self, name: str) -> Records:
+    def _given(self, name: str) -> list[str]:
+        """Return what was found for a split; files that are not read are no missing split."""
         found = self._found(name)
+        if self.folder and not found and Path(self.folder).is_dir():
+            others = unread(sorted(Path(self.folder).iterdir()), SPLITS[name])
+            if others:
+                suffixes = self.source_suffix, self.target_suffix
+                raise unread_error(name, others, tuple(_READERS), suffixes)
+        return found
+
+    def _read(self, name: str) -> Records:
+        found = self._given(name)
         if self.hint and not self._is_there(found):
             raise DataError(f"there is no {name} split in {self.folder or found[0]}: {self.hint}")
         if not found:
@@ -208,10 +219,7 @@ class FileTask:
         if ending in _READERS:
             return _READERS[ending](path, fields, self.bad_lines)
         if ending == ".csv" and path.is_file():
-            raise DataError(
-                f"{path}: comma-separated files are not read: convert it to tabs (.tsv) or to JSON "
-                f"lines (.jsonl)"
-            )
+            raise no_csv(path)
         lacking = " and ".join(f"{path.name}.{suffix}" for suffix in suffixes)
         if not path.exists():
             raise DataError(

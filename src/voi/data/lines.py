@@ -16,7 +16,7 @@ from voi.errors import DataError
 
 _BLOCK = 1 << 24  # bytes looked at in one go
 _BOM = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files in that encoding start
+UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files in that encoding start
 
 
 def to_utf8(path: str, encoding: str = "ISO-8859-1") -> str:
@@ -34,7 +34,7 @@ def converted_by(command: str, old: Path, name: str) -> str:
     "convert it, as with jq -c '.[]' a.json > a.jsonl"
     """
     quoted, made = shlex.quote(str(old)), shlex.quote(str(old.with_name(name)))
-    if old.suffix.lower() == ".gz":
+    if is_packed(old):
         return f"convert it, as with gunzip -c {quoted} | {command} | gzip > {made}"
     return f"convert it, as with {command} {quoted} > {made}"
 
@@ -62,8 +62,8 @@ class Lines:
                 f"must stay where it was, or a link to it"
             )
         self.path = path
-        self._bytes = _mapped(_unpacked(path) if path.suffix.lower() == ".gz" else path)
-        if self._bytes[:2].tobytes() in _UTF16:
+        self._bytes = _mapped(unpacked(path))
+        if self._bytes[:2].tobytes() in UTF16:
             raise DataError(f"{path} is UTF-16: {to_utf8(str(path), 'UTF-16')}")
         self._bounds = _line_bounds(self._bytes)
         if self._ends_in_returns():
@@ -144,8 +144,18 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "voi"
 
 
-def _unpacked(path: Path) -> Path:
-    """Return the unpacked form of a .gz file; one that has changed is unpacked again."""
+def is_packed(path: Path) -> bool:
+    """Return whether a file is unpacked before it is read."""
+    return path.suffix.lower() == ".gz"
+
+
+def unpacked(path: Path) -> Path:
+    """Return the unpacked form of a .gz file, or another as it is.
+
+    One that has changed is unpacked again.
+    """
+    if not is_packed(path):
+        return path
     state = path.stat()
     key = f"{path.resolve()}\n{state.st_size}\n{state.st_mtime_ns}"
     name = f"{hashlib.sha256(key.encode()).hexdigest()[:16]}-{path.stem}"
@@ -154,8 +164,8 @@ def _unpacked(path: Path) -> Path:
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(target) as draft, draft.open("wb") as unpacked, gzip.open(path) as packed:
-            shutil.copyfileobj(packed, unpacked, 1 << 20)
+        with atomic_file(target) as draft, draft.open("wb") as whole, gzip.open(path) as packed:
+            shutil.copyfileobj(packed, whole, 1 << 20)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(
             f"{path} cannot be unpacked ({error}): it is no gzip file, or a damaged one; make it "

@@ -163,6 +163,24 @@ class _CountedWords:
                 self.examples.update({*source, *target})
 
 
+def shared_counts(tokenizer: Tokenizer, examples: Iterable[Example]) -> set[int]:
+    """Return the numbers of examples of the words that stand on both sides of an example.
+
+    >>> from voi.tokens.words import Words
+    >>> shared_counts(Words(), [Example("a b", "a c"), Example("c d", "a d"), Example("b", "c")])
+    {1, 2}
+    """
+    counts: Counter[str] = Counter()
+    shared: set[str] = set()
+    for example in examples:
+        target = set(tokenizer.target_tokens(example.target))
+        text = example.source if isinstance(example.source, str) else ""
+        source = set(tokenizer.source_tokens(text))
+        counts.update(source | target)
+        shared |= source & target
+    return {counts[word] for word in shared}
+
+
 def _subword_codec(config: TokensConfig, examples: Iterable[Example]) -> Codec:
     pretokenizer = make_pretokenizer(config)
     words = _CountedWords(pretokenizer, examples)
