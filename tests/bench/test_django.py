@@ -185,6 +185,15 @@ def test_tables_have_means_and_ranges(measured, tmp_path):
         assert {len(row) for row in rows} == {len(rows[0])}
     assert " to " in found["Cost"][1][2]
     assert found["Not in train"][1][1] == "6"
+    fit = "Training pairs and test pairs, nats per token"
+    assert found[fit][0][1::4] == ["ELBO, train", "ELBO, test"]
+    assert found[fit][2][1] == f"{voi['train_parts']['elbo']:.3f}"
+    before = {name: value for name, value in l2r.items() if name != "train_parts"}
+    assert [row[0] for row in django_tables.tables([before, voi])[fit]] == [
+        "order",
+        voi["settings"]["method"],
+    ]
+    assert fit not in django_tables.tables([before])
     django_tables.write([l2r, again, voi], [], tmp_path)
     assert "seeds 0, 1" in (tmp_path / "django.md").read_text()
     assert len(json.loads((tmp_path / "django.json").read_text())["cells"]) == 3

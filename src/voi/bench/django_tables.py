@@ -40,9 +40,12 @@ def tables(results: Sequence[Result]) -> dict[str, Rows]:
     """Return the tables of scores, likelihoods, orders and costs by title, means over seeds."""
     cells = by_method(results)
     found = {PARTS[part]: score_rows(cells, part) for part in PARTS}
+    found["Likelihood, nats per token"] = likelihood_rows(cells)
+    fit = fit_rows(cells)
+    if len(fit) > 1:
+        found["Training pairs and test pairs, nats per token"] = fit
     return {
         **found,
-        "Likelihood, nats per token": likelihood_rows(cells),
         "Orders": order_rows(cells),
         "Cost": cost_rows(cells),
     }
@@ -61,23 +64,38 @@ def score_rows(cells: Mapping[str, list[Result]], part: str) -> Rows:
 
 
 def likelihood_rows(cells: Mapping[str, list[Result]]) -> Rows:
-    """Return both lower bounds, and what an ELBO is made of, on the test and on the train split.
+    """Return both lower bounds, and what an ELBO is made of: tokens and slots apart.
 
     Gumbel-Matching's entropy is the Bethe approximation, its ELBO a true lower bound.
     """
-    trained = [f"{said}, train" for said in _ELBO.values()]
-    table = [["order", "log p, bound", "ELBO", *_ELBO.values(), *trained]]
+    table = [["order", "log p, bound", "ELBO", *_ELBO.values()]]
     for method, found in cells.items():
         bounds = [
             _spread([r["log_prob"]["all"].get(name) for r in found], 3)
             for name in ("log_p_bound", "elbo")
         ]
-        parts = [
-            _spread([r.get(kind, {}).get(name) for r in found], 3)
-            for kind in ("parts", "train_parts")
-            for name in _ELBO
-        ]
+        parts = [_spread([r["parts"][name] for r in found], 3) for name in _ELBO]
         table.append([method, *bounds, *parts])
+    return table
+
+
+def fit_rows(cells: Mapping[str, list[Result]]) -> Rows:
+    """Return the ELBO from samples of q with its parts, on training and on test pairs.
+
+    Cells that were measured before training pairs were looked at have no row.
+    """
+    names = {"elbo": "ELBO", **_ELBO}
+    header = [f"{said}, {split}" for split in ("train", "test") for said in names.values()]
+    table = [["order", *header]]
+    for method, found in cells.items():
+        having = [result for result in found if "train_parts" in result]
+        values = [
+            _spread([result[kind][name] for result in having], 3)
+            for kind in ("train_parts", "parts")
+            for name in names
+        ]
+        if having:
+            table.append([method, *values])
     return table
 
 
