@@ -65,6 +65,8 @@ def test_a_table_may_extend_another(tmp_path):
     more.write_text('extends = "files"\n[training]\nsteps = 100\nwarmup = 50\n')
     (phase,) = experiment(load_table(str(more))).training.phases
     assert (phase.steps, phase.epochs, phase.warmup, phase.warmup_share) == (100, 0, 50, 0)
+    more.write_text(f'extends = "{base.name}"\n')  # beside it, wherever voi is started
+    assert load_table(str(more)) == load_table(str(base))
     more.write_text(f'extends = "{more}"\n')
     with pytest.raises(ConfigError, match="extends must name another"):
         load_table(str(more))

@@ -49,6 +49,9 @@ def load_table(name: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
     if base is None:
         return table
     extended_by = (*extended_by, name)
+    if isinstance(base, str) and base.endswith(".toml"):
+        beside = Path(name).parent / base
+        base = str(beside) if beside.is_file() else base
     if not isinstance(base, str) or base in extended_by:
         raise ConfigError(
             f"{name}: extends must name another preset or file, got {base!r}: leave it out, or "
