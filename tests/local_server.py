@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Server(ThreadingHTTPServer):
     """Serves one file; at most `cut` bytes at a time, if set; keeps the ranges it was asked for."""
 
-    daemon_threads = True
+    daemon_threads = False  # closing waits for every answer, so no socket is left behind
     content = b""
     cut = 0
     tag = '"one"'

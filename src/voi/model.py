@@ -125,19 +125,10 @@ class Model:
         sources = list(sources)
         _check_numbers(Integral, beam=beam, nbest=nbest, max_length=max_length, first=first)
         _check_numbers(Real, length_penalty=length_penalty)
-        if sample is not None and not isinstance(sample, Sampling):
-            raise ConfigError(f"sample must be as in voi.Sampling(num_samples=5), got {sample!r}")
         given = {"beam": beam, "length_penalty": length_penalty, "max_length": max_length or None}
         asked: dict[str, Any] = {name: x for name, x in given.items() if x is not None}
         options = dataclasses.replace(self.experiment.search, **asked)
-        if sample and merge:
-            raise ConfigError("merge adds up the orders found by a beam: give it without sample")
-        if sample and nbest > 1:
-            raise ConfigError(f"samples are counted by sample.num_samples, not nbest (got {nbest})")
-        if not sample and nbest > options.beam:
-            raise ConfigError(
-                f"nbest must be at most the beam, got {nbest} and {options.beam}: widen the beam"
-            )
+        _check_counts(sample, merge, nbest, options.beam)
         rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
         check_lengths(rules, options.max_length)
         stepper, results = Stepper(self.networks.decoder), []
@@ -278,6 +269,18 @@ def _check_numbers(kind: type, **given: object) -> None:
         if value is not None and not isinstance(value, kind):
             expected = "a whole number" if kind is Integral else "a number"
             raise ConfigError(f"{name} must be {expected}, got {value!r}")
+
+
+def _check_counts(sample: object, is_merged: bool, nbest: int, beam: int) -> None:
+    """Raise where samples, merging, n-best lists and the beam do not go together."""
+    if sample is not None and not isinstance(sample, Sampling):
+        raise ConfigError(f"sample must be as in voi.Sampling(num_samples=5), got {sample!r}")
+    if sample and is_merged:
+        raise ConfigError("merge adds up the orders found by a beam: give it without sample")
+    if sample and nbest > 1:
+        raise ConfigError(f"samples are counted by sample.num_samples, not nbest (got {nbest})")
+    if not sample and nbest > beam:
+        raise ConfigError(f"nbest must be at most the beam, got {nbest} and {beam}: widen the beam")
 
 
 _FORMS = {"gaps": '["a ___ bus"]', "prefix": '["a red"]', "keywords": '[["bus", "red"]]'}

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
@@ -31,8 +31,8 @@ def gumbel_noise(like: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return uniform.clamp_min_(torch.finfo(dtype).tiny).log_().neg_().log_().neg_()
 
 
-def centred(scores: Float[Tensor, "*batch n"], is_token: Bool[Tensor, "*#batch n"]) -> Tensor:
-    """Return scores less the largest one of a row's tokens, which is held fixed.
+def centred(scores: Tensor, is_token: Tensor) -> Tensor:
+    """Return scores [..., n] less the largest one of a row's tokens, which is held fixed.
 
     What a row has in common changes no choice, and would cost its scores digits.
     """
