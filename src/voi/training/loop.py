@@ -184,8 +184,7 @@ class Trainer:
 
     def _renew_decoder(self) -> None:
         """Give the decoder new weights, the same ones whenever this phase of the run starts."""
-        place = [self.config.seed, self.progress.phase, _WEIGHTS]
-        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+        self._start_random_numbers(self.progress.phase, _WEIGHTS)
         fresh = self._new_networks().decoder.parameters()
         with torch.no_grad():
             for old, new in zip(self.networks.decoder.parameters(), fresh, strict=True):
@@ -286,9 +285,17 @@ class Trainer:
         for number in range(count):
             rows = next(batches)
             if splits_orders or number % self.world.size == self.world.rank:
-                place = [self.config.seed, self.progress.step, number]
-                torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+                self._start_random_numbers(self.progress.step, number)
                 yield collate(self.corpus, rows).to(self.device)
+
+    def _start_random_numbers(self, *place: int) -> None:
+        """Let what is drawn next depend on the seed and a place in the run alone.
+
+        `torch.manual_seed` asks every kind of accelerator, which takes a millisecond.
+        """
+        number = int(np.random.SeedSequence([self.config.seed, *place]).generate_state(1)[0])
+        is_cpu = torch.device(self.device).type == "cpu"
+        (torch.default_generator.manual_seed if is_cpu else torch.manual_seed)(number)
 
     def _batches(self, phase: Phase) -> Iterator[np.ndarray]:
         """Yield the rows of batches from where the phase stands, epoch after epoch."""
