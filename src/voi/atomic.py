@@ -52,6 +52,19 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def clear_drafts(parent: Path, pattern: str) -> None:
+    """Remove what a killed process left of atomic folders whose names fit a pattern.
+
+    A folder that was moved aside, and whose place nothing has taken, is put back.
+    """
+    for old in parent.glob(f".{pattern}.*.old"):
+        place = old.with_name(old.name[1:].rsplit(".", 2)[0])
+        if not place.exists():
+            os.replace(old, place)
+    for draft in parent.glob(f".{pattern}.*"):
+        shutil.rmtree(draft, ignore_errors=True)
+
+
 def _flush(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
 from voi.atomic import atomic_folder, write_text
+from voi.claims import alone
 from voi.config import Experiment, experiment
 from voi.errors import CheckpointError, VoiError, unwritten
 from voi.networks import Networks
@@ -98,6 +100,18 @@ def check_replaceable(folder: Path) -> None:
         )
 
 
+@contextmanager
+def claimed(run: Path) -> Iterator[None]:
+    """Have a run folder for this process alone; if another one is training there, raise."""
+    with alone(run / _EXPERIMENT, is_waiting=False) as is_mine:
+        if not is_mine:
+            raise CheckpointError(
+                f"another process is training in {run}: wait until it has ended, or choose another "
+                f"folder with --out"
+            )
+        yield
+
+
 def way_on(run: Path) -> str:
     """Return how to go on with a run: from a checkpoint, or anew where there is none yet."""
     if has_checkpoint(run):
@@ -123,8 +137,9 @@ def load(folder: Path, device: str = "cpu") -> Checkpoint:
     with _fitting(folder):
         config = experiment(_read_json(folder / _EXPERIMENT))
         codec = Codec.from_table(_read_json(folder / _CODEC))
-        networks = Networks.of(config, codec, manifest["region_size"])
-        networks.load_state_dict(load_file(folder / _WEIGHTS))
+        with torch.device("meta"):  # nothing is drawn that is replaced anyway
+            networks = Networks.of(config, codec, manifest["region_size"])
+        networks.load_state_dict(load_file(folder / _WEIGHTS), assign=True)
     return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])
 
 

@@ -318,13 +318,13 @@ def experiment(table: Mapping[str, Any]) -> Experiment:
     if not isinstance(phases, list | tuple) or not phases:
         raise ConfigError(f"training.phases must be a list of tables, one each, got {phases!r}")
     training["phases"] = [
-        _with_defaults(as_table(phase, f"training.phases.{i}"), shared)
+        with_defaults(as_table(phase, f"training.phases.{i}"), shared)
         for i, phase in enumerate(phases)
     ]
     return typing.cast(Experiment, from_table(Experiment, tables))
 
 
-def _with_defaults(phase: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+def with_defaults(phase: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     """Return a phase with the shared values it does not set; its epochs replace shared steps."""
     said = phase.keys() | {EXCLUSIVE[name] for name in phase.keys() & EXCLUSIVE.keys()}
     return {**{key: value for key, value in shared.items() if key not in said}, **phase}

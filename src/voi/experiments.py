@@ -1,14 +1,13 @@
 """Tables of experiments: read from presets and TOML files, changed by settings and orders."""
 
 import tomllib
-from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from voi.config import EXCLUSIVE, PHASE_FIELDS
+from voi.config import EXCLUSIVE, PHASE_FIELDS, with_defaults
 from voi.errors import ConfigError
 from voi.tables import as_table, assign, copied, merged, parse_value, unknown_name
 
@@ -128,9 +127,11 @@ def _halves(phase: Mapping[str, Any], training: Mapping[str, Any]) -> list[dict[
 
     A fall that would begin in the first half begins with the second.
     """
-    values = ChainMap(dict(phase), dict(training))
+    values = with_defaults(phase, training)
     name = "epochs" if values.get("epochs") else "steps"
     whole = values.get(name, 0)
+    if name == "steps" and whole < 2:
+        raise ConfigError(f"an order that is searched needs at least 2 steps, got {whole}")
     half = whole / 2 if name == "epochs" else whole // 2
     rest = whole - half
     held = max(0.0, values.get("decay_hold", 0.0) * whole - half)  # of the second half

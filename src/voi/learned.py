@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from voi.data import Example, Source, Task
 from voi.data.example import first
 from voi.data.tasks import split_names
+from voi.devices import seeded
 from voi.model import ANY_LENGTH, Model
 from voi.search import Hypothesis
 from voi.tokens import build_corpus
@@ -43,8 +42,7 @@ def learned(model: Model) -> Learned:
     split = split_names(task)[-1]
     examples = first(task.split(split), experiment.training.valid_examples)
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
-    with torch.random.fork_rng():
-        torch.manual_seed(experiment.training.seed)
+    with seeded(experiment.training.seed, model.device):
         found = validate(
             model.networks,
             Judge(task, model.codec, examples, corpus),

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from voi.config import ObjectiveConfig
 from voi.decoder import StepLogProbs
-from voi.distributions import OrderLaw
+from voi.distributions import GumbelMatching, OrderLaw, PlackettLuce
 
 LARGEST_LOG_RATIO = 20.0  # far beyond any clip; exp stays finite, and so do gradients
 Gather = Callable[[Tensor], Tensor]  # [own, batch] -> [K, batch]
@@ -104,9 +104,10 @@ def ppo_loss(
 
 
 def _entropy_bonus(q: OrderLaw, weight: float, config: ObjectiveConfig) -> Tensor | float:
-    if config.entropy == "gumbel" and hasattr(q, "gumbel_entropy"):
-        return weight * q.gumbel_entropy().mean()
-    return 0.0
+    if config.entropy != "gumbel":
+        return 0.0
+    assert isinstance(q, GumbelMatching | PlackettLuce), "an experiment allows no other law"
+    return weight * q.gumbel_entropy().mean()
 
 
 def decoder_loss(terms: StepLogProbs, smoothing: float) -> Float[Tensor, ""]:
@@ -165,9 +166,11 @@ def elbo(
 
 
 @torch.no_grad()
-def entropy(q: OrderLaw, orders: Int[Tensor, "K batch n"]) -> Float[Tensor, " batch"]:
+def entropy(
+    q: OrderLaw, orders: Int[Tensor, "K batch n"], *, is_rough: bool = False
+) -> Float[Tensor, " batch"]:
     """Return the law's entropy, or its estimate from samples where there is no closed form."""
     try:
-        return q.entropy()
+        return q.rough_entropy() if is_rough else q.entropy()
     except NotImplementedError:
         return -q.log_prob(orders).mean(0)

@@ -130,6 +130,7 @@ def insertion_neighbours(order: Int[Tensor, "*batch n"]) -> Neighbours:
     Neighbours(left=tensor([0, 0, 2]), right=tensor([0, 1, 1]))
     """
     n = order.shape[-1]
+    order = order.int()  # the tables below are the largest tensors of an order
     new = order.unsqueeze(-1)  # [*batch, n, 1]
     written = torch.ones(n, n, dtype=torch.bool, device=order.device).tril(diagonal=-1)
     old = order.unsqueeze(-2)  # [*batch, 1, n]

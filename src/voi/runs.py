@@ -18,7 +18,7 @@ import torch
 
 from voi import checkpoint
 from voi.analysis import order_of_slots
-from voi.atomic import write_text
+from voi.atomic import clear_drafts, write_text
 from voi.config import Experiment, TrainingConfig
 from voi.data import Task
 from voi.data.example import first
@@ -179,6 +179,9 @@ def check_folder(run: Path) -> None:
     """Raise the error for a folder that a new run cannot use; nothing is made."""
     if run.is_dir() and any(run.iterdir()):
         is_run = (run / "data.json").is_file()
+        if is_run and os.access(run, os.W_OK):
+            with checkpoint.claimed(run):
+                pass
         advice = "choose another folder with --out"
         if checkpoint.has_checkpoint(run):
             advice = f"continue it with `voi train --resume {shlex.quote(str(run))}`, or {advice}"
@@ -214,6 +217,10 @@ def resume(
     world: World = World(),
 ) -> Trainer:
     """Return the trainer of a run, standing where its last checkpoint stands."""
+    if world.is_main and (run / "checkpoints").is_dir():
+        with checkpoint.claimed(run):
+            clear_drafts(run / "checkpoints", "step-*")
+    world.wait()
     folder = _last(run)
     loaded = checkpoint.load(folder)
     prepared = prepare(loaded.experiment, loaded.codec)
@@ -272,6 +279,8 @@ def _trainer(
         return {**found.values, "samples": list(_samples(prepared, found))}
 
     def distance(scored: Scored) -> float | None:
+        if not judge.knows_orders(scored.batch):
+            return None
         values = list(judge.distances(scored.q.mode, scored.batch))
         return float(np.mean(values)) if values else None
 
@@ -328,9 +337,19 @@ def _readme(run: Path, experiment: Experiment) -> str:
 
 
 def free_folder(name: str, parent: Path = Path("runs")) -> Path:
-    """Return a folder that does not exist yet: runs/name, or runs/name-2 and so on."""
-    numbers = iter(range(2, 10**6))
-    path = parent / name
-    while path.exists():
-        path = parent / f"{name}-{next(numbers)}"
-    return path
+    """Return a new, empty folder: runs/name, or runs/name-2 and so on.
+
+    It is made, so that no other process that starts at the same time takes the same.
+    """
+    for number in range(1, 10**6):
+        path = parent / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            if parent.is_dir():
+                continue
+            raise _unwritable(path, f"{parent} is no folder") from None
+        except OSError as error:
+            raise _unwritable(path, error.strerror or str(error)) from error
+        return path
+    raise _unwritable(parent / name, "there are a million of that name")

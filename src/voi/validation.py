@@ -31,6 +31,11 @@ class Judge:
         """Return the NLD of an order of a target to the nearest best one; None: none is known."""
         return order_distance(self.task, self._example(row), order)
 
+    def knows_orders(self, batch: Batch) -> bool:
+        """Return whether a best order of any target of a batch is known."""
+        left_to_right = torch.arange(batch.target.shape[1]).expand(len(batch), -1)
+        return any(True for _ in self.distances(left_to_right, batch))
+
     def distances(self, orders: Int[Tensor, "batch n"], batch: Batch) -> Iterator[float]:
         """Yield the distance of each order of a batch, where a best one is known."""
         assert batch.rows is not None

@@ -9,8 +9,8 @@ from typing import Any
 
 from voi import config
 from voi.atomic import write_text
-from voi.bench.claims import alone
 from voi.bench.timing import machine
+from voi.claims import alone
 from voi.errors import ConfigError, DataError
 from voi.evaluation.identity import notes
 from voi.tables import to_table

@@ -16,6 +16,7 @@ from voi.batch import collate, make_batches
 from voi.bench.training import train_cell
 from voi.config import Experiment
 from voi.data.example import first
+from voi.devices import seeded
 from voi.distributions import Uniform
 from voi.errors import CheckpointError
 from voi.evaluation import Settings, System, default_metrics, evaluate, score_outputs
@@ -143,8 +144,7 @@ def order_values(model: Model, test: Settings) -> dict[str, Any]:
     counts = word_counts(model.codec)
     common = make_orders("common", model.experiment.order, counts, networks.decoder)
     parts, found = [], _Distances()
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
+    with seeded(0, model.device):
         lengths = corpus.targets.lengths[chosen], corpus.source_lengths[chosen]
         for rows in make_batches(*lengths, 64, 2048):
             batch = collate(corpus, chosen[rows])

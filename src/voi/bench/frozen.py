@@ -15,8 +15,8 @@ from torch import Tensor
 
 from voi import checkpoint, config
 from voi.batch import Batch, collate
-from voi.bench.claims import alone
 from voi.bench.steps import size_table, updating
+from voi.claims import alone
 from voi.data import Example
 from voi.data.caption_files import read_captions
 from voi.data.scenes import Scenes

@@ -76,11 +76,12 @@ def tested(networks: Networks, prepared: Prepared, size: SplitSize) -> dict[str,
     judge = Judge(prepared.task, prepared.codec, examples, corpus)
     max_length = prepared.experiment.search.max_length
     found: dict[str, list[float]] = {}
+    device = networks.decoder.embedding.weight.device
     for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, 64):
-        measured = _of_batch(networks, judge, collate(corpus, rows), max_length)
+        measured = _of_batch(networks, judge, collate(corpus, rows).to(device), max_length)
         for name, values in measured.items():
             found.setdefault(name, []).extend(values)
-    bounded = collate(corpus, np.arange(min(size.likelihoods, len(corpus))))
+    bounded = collate(corpus, np.arange(min(size.likelihoods, len(corpus)))).to(device)
     bounds = likelihoods(networks, bounded, size.likelihood_samples)
     num_tokens = int((bounded.lengths + 1).sum())
     means = {name: float(np.mean(values)) if values else None for name, values in found.items()}

@@ -15,6 +15,7 @@ from voi.analysis import normalized_levenshtein
 from voi.bench.cells import Cell, Result, matching, measured
 from voi.bench.frozen import DecoderSize, Frozen, batch_digest, frozen_decoder
 from voi.bench.steps import size_table, updating
+from voi.devices import seeded
 from voi.distributions import OrderLaw
 from voi.networks import Networks
 from voi.tables import to_table
@@ -203,8 +204,7 @@ def _distances(networks: Networks, frozen: Frozen, num_samples: int) -> dict[str
 
     Training goes on as if nothing had been drawn.
     """
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
+    with seeded(0, frozen.batch.target.device):
         q = _law(networks, frozen)
         drawn = q.sample(torch.Size([num_samples]))
     lengths = frozen.batch.lengths

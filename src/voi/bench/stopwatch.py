@@ -18,10 +18,11 @@ class Stopwatch:
     """
 
     def __init__(self, path: Path):
-        self.path = path
+        self.path, self._stop = path, path.with_name("stopped.json")
         self.points: list[dict[str, Any]] = []
         self._spent = self._paused = 0.0
         self._start = time.process_time()
+        self._progress = Progress()
 
     @property
     def seconds(self) -> float:
@@ -34,6 +35,11 @@ class Stopwatch:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
             self.points = [point for point in stored if point["step"] <= trainer.progress.step]
         self._spent = self.points[-1]["cpu_seconds"] if self.points else 0.0
+        if self._stop.is_file():  # by a signal, between two validations
+            stop = json.loads(self._stop.read_text(encoding="utf-8"))
+            if stop["step"] == trainer.progress.step:
+                self._spent = stop["cpu_seconds"]
+        self._progress = trainer.progress
         self._start, self._paused = time.process_time(), 0.0
         validate = trainer.validate
 
@@ -54,7 +60,9 @@ class Stopwatch:
         write_text(self.path, json.dumps(self.points) + "\n")
 
     def said(self, message: str) -> None:
-        """Nothing is printed."""
+        """Store what was spent where a signal ends training; nothing is printed."""
+        place = {"step": self._progress.step, "cpu_seconds": self.seconds}
+        write_text(self._stop, json.dumps(place) + "\n")
 
     def reached(self, accuracy: float, after: int = 0) -> dict[str, Any]:
         """Return the first point after step `after` that reaches the accuracy.

@@ -30,7 +30,7 @@ class Regions:
         )
 
     def __hash__(self) -> int:
-        return hash((self.image, self.labels, self.boxes.shape))
+        return hash((self.image, self.labels, self.boxes.tobytes()))
 
     def __str__(self) -> str:
         """Return the name of the image; without one, how many regions it has."""

@@ -26,6 +26,7 @@ from voi.distributions.spiked import Spiked
 
 PARTITIONS = ("bethe", "exact")
 SAMPLERS = ("assignment", "sinkhorn")
+_ROUGH = 1e-3, 50  # tolerance and iterations of marginals that are near enough for a log
 
 
 class GumbelMatching(ScoredLaw):
@@ -140,11 +141,15 @@ class GumbelMatching(ScoredLaw):
             X = centred(self.logits.double(), self.is_token.unsqueeze(-2))
             mean = (marginals_exact(X, self.lengths) * X).sum(dim=(-2, -1))
             return (log_permanent_exact(X, self.lengths) - mean).to(self.logits.dtype)
-        # The same at a fixed point, and an entropy also where gamma is not quite one.
-        g = self.bethe.marginals.clamp(0, 1)
-        entropy = (torch.special.entr(g) - torch.special.entr(1 - g)).sum(dim=(-2, -1))
         finite = torch.where(self.logits.isfinite(), self.logits, 0)
+        entropy = _bethe_entropy(self.bethe.marginals)
         return entropy.to(self.logits.dtype) + 0 * finite.sum(dim=(-2, -1))
+
+    @torch.no_grad()
+    def rough_entropy(self) -> Tensor:
+        """Return the Bethe entropy to a hundredth or two, in a tenth of the time for long rows."""
+        marginals = log_permanent_bethe(self.logits.double(), self.lengths, *_ROUGH).marginals
+        return _bethe_entropy(marginals).to(self.logits.dtype)
 
     def gumbel_entropy(self) -> Tensor:
         """Return the differentiable entropy term of the paper, log n! - KL.
@@ -165,6 +170,15 @@ class GumbelMatching(ScoredLaw):
         """
         by_rows = MatrixPlackettLuce(self.logits, self.lengths, validate_args=self._validate_args)
         return Spiked(by_rows, self.mode)
+
+
+def _bethe_entropy(marginals: Tensor) -> Tensor:
+    """Return the Bethe entropy of gamma.
+
+    It is log perm_B - <gamma, X> at a fixed point, and an entropy where gamma is not quite one too.
+    """
+    g = marginals.clamp(0, 1)
+    return (torch.special.entr(g) - torch.special.entr(1 - g)).sum(dim=(-2, -1))
 
 
 def _check_options(partition: str, sampler: str, tau: float, sinkhorn_iterations: int) -> None:

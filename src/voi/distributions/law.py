@@ -96,6 +96,10 @@ class OrderLaw(Distribution):
         """
         return self.log_prob(value)
 
+    def rough_entropy(self) -> Tensor:
+        """Return the entropy, or what is near it and much sooner computed, without gradient."""
+        return self.entropy()
+
     def proposal(self) -> "OrderLaw":
         """Return a law near this one whose samples and density agree, for importance weights."""
         return self

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from voi.data import Example
+from voi.devices import seeded
 from voi.errors import DataError
 from voi.evaluation.journal import Journal
 from voi.model import Model
@@ -63,8 +62,7 @@ def write_likelihoods(
 
 def likelihood_of(model: Model, example: Example, num_samples: int, seed: int) -> TargetLikelihood:
     """Return the likelihood of one target, the same for the same seed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with seeded(seed, model.device):
         found = model.log_likelihood(example.source, example.target, num_samples)
     num_tokens = len(model.codec.encode_target(example.target, example.source)) + 1
     error = None if math.isnan(found.standard_error) else found.standard_error

@@ -69,7 +69,8 @@ def search_orders(
         size = batch.target.shape[1]
         for step in range(size):
             state = state.advance(stepper, batch, step)
-        scores = state.scores + state.end_terms(stepper, batch, size)
+        token_terms = stepper.token_log_probs(state.states)
+        scores = state.scores + _end_terms(token_terms, batch, size)
     finally:
         decoder.train(was_training)
     scores, index = scores.sort(dim=1, descending=True, stable=True)
@@ -113,8 +114,9 @@ class _State:
         A target that has no more tokens writes its padding, in place and at no cost.
         """
         beam, size = self.is_written.shape[1:]
-        scores = self.scores + self.end_terms(stepper, batch, step)
-        joint = scores.unsqueeze(-1) + self._candidates(stepper, batch, step)
+        token_terms = stepper.token_log_probs(self.states)
+        scores = self.scores + _end_terms(token_terms, batch, step)
+        joint = scores.unsqueeze(-1) + self._candidates(stepper, token_terms, batch, step)
         scores, index = joint.flatten(1).topk(beam, dim=1)
         parents, taken = index // size, index % size
         is_written = _of(parents, self.is_written)
@@ -134,19 +136,17 @@ class _State:
             torch.cat([self.by_token, new], dim=1),
         )
 
-    def end_terms(self, stepper: Stepper, batch: Batch, step: int) -> Float[Tensor, "batch beam"]:
-        """Return log p(END) of targets whose tokens are all written by `step` steps, else 0."""
-        ends = stepper.token_log_probs(self.states)[..., END]
-        return ends.masked_fill((batch.lengths != step).unsqueeze(1), 0.0)
-
     def _candidates(
-        self, stepper: Stepper, batch: Batch, step: int
+        self,
+        stepper: Stepper,
+        token_terms: Float[Tensor, "batch beam v"],
+        batch: Batch,
+        step: int,
     ) -> Float[Tensor, "batch beam n"]:
         """Return log p(token) + log p(slot) of every token that may be written next."""
         tokens = batch.target.unsqueeze(1).expand_as(self.is_written)
-        token_terms = stepper.token_log_probs(self.states).gather(-1, tokens)
         before = self.is_written.cumsum(-1) - self.is_written.long()  # the slot of each position
-        terms = token_terms + self._slot_terms(stepper, before)
+        terms = token_terms.gather(-1, tokens) + self._slot_terms(stepper, before)
         is_open = ~self.is_written & batch.target_mask.unsqueeze(1)
         is_padding = (batch.lengths <= step).unsqueeze(1)
         is_next = torch.arange(tokens.shape[-1], device=tokens.device) == step
@@ -174,6 +174,13 @@ class _State:
             left_of.gather(2, after.unsqueeze(2)),
         )
         return torch.logaddexp(*names).squeeze(2) - total
+
+
+def _end_terms(
+    token_terms: Float[Tensor, "batch beam v"], batch: Batch, step: int
+) -> Float[Tensor, "batch beam"]:
+    """Return log p(END) of targets whose tokens are all written by `step` steps, else 0."""
+    return token_terms[..., END].masked_fill((batch.lengths != step).unsqueeze(1), 0.0)
 
 
 def _by_token(

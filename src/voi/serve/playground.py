@@ -13,6 +13,7 @@ import torch
 from voi.analysis import Trace, slots_of, to_record
 from voi.data import Regions, Source
 from voi.data.example import source_text
+from voi.devices import seeded
 from voi.errors import ConfigError, DataError
 from voi.model import Model
 from voi.search import GAP
@@ -52,9 +53,7 @@ class Playground:
         if not self._lock.acquire(timeout=WAIT):
             raise BusyError(f"other requests took longer than {WAIT:.0f} seconds: try again later")
         try:
-            device = self.model.device
-            with torch.random.fork_rng([device] if device.type == "cuda" else []):
-                torch.manual_seed(seed)
+            with seeded(seed, self.model.device):
                 yield
         finally:
             self._lock.release()

@@ -11,6 +11,7 @@ from voi.batch import collate, make_batches
 from voi.data import Example, Regions, Source, Task
 from voi.data.example import source_text
 from voi.data.tasks import chosen_split, target_kind
+from voi.devices import seeded
 from voi.model import ANY_LENGTH, Model
 from voi.plots.stepper import RegionView
 from voi.progress import Told, untold
@@ -82,8 +83,7 @@ def learned_traces(
     """
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
     found: dict[int, Trace] = {}
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with seeded(seed, model.device):
         for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, EXAMPLES_AT_ONCE):
             for row, inferred in zip(
                 rows.tolist(), _inferred(model, corpus, rows, samples), strict=True

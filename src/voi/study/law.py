@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 
 from voi.data import Source
+from voi.devices import seeded
 from voi.model import Model
 from voi.permutation import to_matrix
 from voi.study.frozen import frozen_batch
@@ -29,7 +30,6 @@ def step_shares(
     """
     batch = frozen_batch(model.codec, source, tokens).to(model.device)
     q = model.networks.orders(batch, model.networks.decoder.encode(batch))
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with seeded(seed, model.device):
         orders = q.sample(torch.Size([samples]))[:, 0]  # [K, n]
     return to_matrix(orders).double().mean(0).cpu().numpy()

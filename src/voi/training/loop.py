@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from voi import checkpoint
 from voi.batch import Batch, collate
 from voi.config import Experiment, Phase
+from voi.devices import seeded, start_random_numbers
 from voi.errors import ConfigError, VoiError
 from voi.layers import Block
 from voi.networks import Networks, word_counts
@@ -117,9 +118,10 @@ class Trainer:
 
     def run(self) -> bool:
         """Train until the last phase ends or a signal comes; return whether all is done."""
-        log = MetricsLog(self.run_folder, self.progress.step) if self.world.is_main else None
+        is_main = self.world.is_main
+        log = MetricsLog(self.run_folder, self.progress.step) if is_main else None
         try:
-            with self._signals():
+            with checkpoint.claimed(self.run_folder) if is_main else nullcontext(), self._signals():
                 while self.progress.phase < len(self.config.phases) and not self._is_stopped():
                     self._run_phase(log)
                 if self._stopping:
@@ -236,7 +238,7 @@ class Trainer:
         return {
             "phase": self.progress.phase,
             **means,
-            "entropy": entropy(scored.q, scored.orders).mean().item(),
+            "entropy": entropy(scored.q, scored.orders, is_rough=True).mean().item(),
             **({} if distance is None else {"distance": distance}),
             "beta": beta,
             "rate_factor": factor,
@@ -250,8 +252,7 @@ class Trainer:
         score = -math.inf
         if log is not None and networks is not None:
             networks.to(self.device).eval()
-            with torch.random.fork_rng(), torch.no_grad():
-                torch.manual_seed(self.config.seed)
+            with seeded(self.config.seed, self.device), torch.no_grad():
                 values = self.validate(networks)
             log.write("valid", self.progress.step, values)
             self.watcher.validated(self.progress, values)
@@ -289,13 +290,9 @@ class Trainer:
                 yield collate(self.corpus, rows).to(self.device)
 
     def _start_random_numbers(self, *place: int) -> None:
-        """Let what is drawn next depend on the seed and a place in the run alone.
-
-        `torch.manual_seed` asks every kind of accelerator, which takes a millisecond.
-        """
-        number = int(np.random.SeedSequence([self.config.seed, *place]).generate_state(1)[0])
-        is_cpu = torch.device(self.device).type == "cpu"
-        (torch.default_generator.manual_seed if is_cpu else torch.manual_seed)(number)
+        """Let what is drawn next depend on the seed and a place in the run alone."""
+        number = np.random.SeedSequence([self.config.seed, *place]).generate_state(1)[0]
+        start_random_numbers(int(number), self.device)
 
     def _batches(self, phase: Phase) -> Iterator[np.ndarray]:
         """Yield the rows of batches from where the phase stands, epoch after epoch."""

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from voi.config import Experiment
+from voi.errors import ConfigError
 from voi.layers import Block
 from voi.networks import Networks
 from voi.world import World, is_divided, whole
@@ -29,6 +30,11 @@ def placed(networks: Networks, experiment: Experiment, world: World) -> Networks
     mesh = init_device_mesh(device.type, (world.size,))
     for unit in [*_units(networks, experiment), networks]:
         sharded = fully_shard(unit, mesh=mesh)
+        if not hasattr(sharded, "set_gradient_divide_factor"):
+            raise ConfigError(
+                f"training.shard needs a newer torch than {torch.__version__}: install one, or "
+                f"train without it"
+            )
         sharded.set_gradient_divide_factor(1.0 if config.split == "batches" else world.size)
         sharded.set_force_sum_reduction_for_comms(True)  # gloo knows no other
     return networks

@@ -184,8 +184,14 @@ class Update:
             return loss + self._alignment()
 
     def _precision(self, batch: Batch) -> torch.autocast:
+        """Return the kind of numbers to compute with.
+
+        Weights are cast anew in every pass: what a search for orders casts without a gradient must
+        not be taken for what learns.
+        """
         is_low = self.experiment.training.precision == "bfloat16"
-        return torch.autocast(batch.target.device.type, torch.bfloat16, enabled=is_low)
+        kind = batch.target.device.type
+        return torch.autocast(kind, torch.bfloat16, enabled=is_low, cache_enabled=False)
 
     def _summary(self, parts: list[Scored], norms: list[float]) -> Updated:
         """Return what all processes did together."""

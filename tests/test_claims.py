@@ -4,14 +4,14 @@ import signal
 import subprocess
 import sys
 
-from voi.bench.claims import alone
+from voi.claims import alone
 
 
 def test_what_a_killed_process_was_at_is_free(tmp_path):
     program = """
 import os, signal, sys
 from pathlib import Path
-from voi.bench.claims import alone
+from voi.claims import alone
 with alone(Path(sys.argv[1])) as is_mine:
     print(is_mine, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
