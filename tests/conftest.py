@@ -30,3 +30,11 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture
 def other_seeds(request, monkeypatch):
     shift_seeds(monkeypatch, request.param)
+
+
+@pytest.fixture
+def unchecked():
+    """Let arguments pass that the checks of the tests would refuse, as they do for a user."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

@@ -157,7 +157,8 @@ def test_public_names_resolve():
 
 
 def test_public_names_are_listed():
-    assert dir(voi) == sorted([*voi.__all__, "__version__"])
+    modules = ["analysis", "decoder", "distributions", "permutation"]
+    assert dir(voi) == sorted([*voi.__all__, *modules, "__version__"])
     plots = importlib.import_module("voi.plots")
     assert dir(plots) == sorted(plots.__all__)
 

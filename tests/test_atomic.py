@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from voi.atomic import atomic_file, atomic_folder, write_text
+from voi.atomic import atomic_file, atomic_folder, clear_drafts, write_text
 
 
 def names(folder):
@@ -106,3 +106,20 @@ def test_a_folder_that_does_not_get_into_place_leaves_the_old_one(tmp_path, monk
         (draft / "a").write_text("new")
     assert (path / "a").read_text() == "old"
     assert names(tmp_path) == ["model"]
+
+
+def test_what_a_killed_process_left_is_cleared(tmp_path):
+    for name in (
+        ".step-1.abc",
+        ".step-2.abc.old",
+        ".step-3.abc",
+        ".step-3.abc.old",
+        "step-3",
+        ".mine",
+    ):
+        (tmp_path / name).mkdir()
+        write_text(tmp_path / name / "a.txt", name)
+    clear_drafts(tmp_path, "step-*")
+    assert names(tmp_path) == [".mine", "step-2", "step-3"]
+    assert (tmp_path / "step-2" / "a.txt").read_text() == ".step-2.abc.old"
+    assert (tmp_path / "step-3" / "a.txt").read_text() == "step-3"

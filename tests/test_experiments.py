@@ -164,3 +164,11 @@ def test_pretraining_takes_half_of_the_steps_that_a_setting_says():
     table = {"training": {"steps": 10}}
     made = experiment(with_order(table, "sao", ["training.steps=6"]))
     assert [phase.steps for phase in made.training.phases] == [3, 3]
+
+
+def test_steps_of_a_phase_replace_shared_epochs_when_it_is_halved():
+    table = {"training": {"epochs": 10, "num_orders": 1, "phases": [{"steps": 100}]}}
+    made = experiment(with_order(table, "sao"))
+    assert [(phase.steps, phase.epochs) for phase in made.training.phases] == [(50, 0), (50, 0)]
+    with pytest.raises(ConfigError, match="at least 2 steps, got 1"):
+        with_order({"training": {"steps": 1}}, "sao")

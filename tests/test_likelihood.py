@@ -1,5 +1,7 @@
 """log p(y | x) against enumeration."""
 
+import copy
+import dataclasses
 import math
 
 import pytest
@@ -9,7 +11,7 @@ from chance import errors
 from enumeration import all_orders
 from small_models import text_batch
 from small_runs import tiny_experiment
-from voi.likelihood import EXACT_LENGTH, likelihoods
+from voi.likelihood import EXACT_LENGTH, Likelihood, likelihoods
 from voi.networks import Networks
 
 LAWS = ["gumbel-matching", "plackett-luce", "matrix-plackett-luce"]  # those that reach all orders
@@ -145,3 +147,16 @@ def test_padding_costs_an_enumeration_nothing(monkeypatch):
     values = [likelihoods(networks, batch, 4)[0].exact for batch in (wide, narrow)]
     assert values[0] == pytest.approx(values[1])
     assert seen == [30, 2, 2, 2]
+
+
+def test_a_likelihood_is_a_number():
+    found = Likelihood(-2.5, 0.1, -3.0, -2.25, 64)
+    assert (found < 0, found + 1, f"{found:.1f}", math.isfinite(found)) == (
+        True,
+        -1.25,
+        "-2.2",
+        True,
+    )
+    for twin in (copy.deepcopy(found), dataclasses.replace(found, elbo=-3.0)):
+        assert dataclasses.asdict(twin) == dataclasses.asdict(found)
+        assert twin == found == -2.25

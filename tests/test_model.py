@@ -3,7 +3,6 @@
 import dataclasses
 from itertools import permutations
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -152,14 +151,6 @@ def test_a_single_text_beside_a_single_source(model):
         assert model.generate(SOURCES[0], **options) == model.generate(SOURCES[:1], **listed)
 
 
-@pytest.fixture
-def unchecked():
-    """Let arguments pass that the checks of the tests would refuse, as they do for a user."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -210,9 +201,43 @@ def test_sources_of_every_kind(tmp_path):
     assert of_images.log_likelihood(images[1], "red box").exact is not None
     of_nothing = _untrained([Example(None, "a red box")])
     assert len(of_nothing.generate([None, None])) == 2
-    with pytest.raises(DataError, match="sources of one kind"):
+    with pytest.raises(DataError, match=r"trained on images: expected voi.Regions .* got str"):
         of_images.generate([images[0], "text"])
+    with pytest.raises(DataError, match="sources of one kind, got None for 1 of 2"):
+        of_images.generate([images[0], None])
 
 
 def test_the_best_checkpoint_is_loaded(run):
     assert checkpoint.find(run) == checkpoint.pointed(run, "best")
+
+
+def test_an_empty_target_is_scored_by_end_alone():
+    model = _untrained([Example("a b", "a red box")])
+    assert model.infer_order("a b", "") == ()
+    assert model.infer_order("a b", "", 2) == [(), ()]
+    found = model.log_likelihood("a b", "")
+    batch = model._batch("a b", "")
+    end = model.networks.decoder.step_log_probs(batch, torch.zeros(1, 1, 0, dtype=torch.long))
+    assert found == pytest.approx(end.tokens.sum().item())
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_counts_that_make_no_sense_are_refused():
+    model = _untrained([Example("a b", "a red box")])
+    for call in (
+        lambda: model.generate(["a b"], nbest=0),
+        lambda: model.infer_order("a b", "a box", samples=-1),
+        lambda: model.infer_order("a b", "a box", beam=-1),
+    ):
+        with pytest.raises(ConfigError, match="must"):
+            call()
+    with pytest.raises(ValueError, match="whole num_samples"):
+        voi.Sampling(num_samples=2.5)
+
+
+def test_loading_draws_no_random_numbers(run):
+    torch.manual_seed(3)
+    expected = torch.rand(4)
+    torch.manual_seed(3)
+    voi.load(run)
+    assert torch.equal(torch.rand(4), expected)

@@ -140,3 +140,22 @@ def test_small_integers_are_orders_too():
 def test_token_mask():
     assert token_mask(torch.tensor([0, 2]), 2).tolist() == [[False, False], [True, True]]
     assert token_mask(torch.tensor([0]), 0).shape == (1, 0)
+
+
+@pytest.mark.parametrize("off", [0.0, 6e-8, 1e-3])
+def test_matrices_may_be_off_by_rounding(off):
+    orders = all_orders(4)
+    matrices = torch.eye(4)[orders] * (1 - off) + off / 4
+    assert torch.equal(from_matrix(P=matrices), orders)
+
+
+@pytest.mark.parametrize("matrix", [torch.ones(3, 3), torch.eye(3)[[0, 0, 2]], torch.zeros(2, 2)])
+def test_what_is_no_permutation_matrix_has_no_order(matrix):
+    with pytest.raises(ValueError, match="expected a permutation matrix"):
+        from_matrix(matrix)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_unsigned_orders_have_relations_too():
+    order = torch.tensor([1, 0, 2])
+    assert torch.equal(relative_positions(order.byte()), relative_positions(order))

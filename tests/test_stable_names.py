@@ -43,3 +43,10 @@ def test_methods_and_fields(kind):
 def test_commands():
     done = subprocess.run([sys.executable, "-m", "voi", "--help"], capture_output=True, text=True)
     assert [name for name in COMMANDS.split() if f" {name} " not in done.stdout] == []
+
+
+@pytest.mark.parametrize("module", [name for name in NAMES if name != "voi"])
+def test_modules_are_there_after_a_plain_import(module):
+    code = f"import voi; print({module}.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == module

@@ -4,6 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from voi import analysis as analysis
+    from voi import decoder as decoder
+    from voi import distributions as distributions
+    from voi import permutation as permutation
     from voi.analysis import kendall_tau, normalized_levenshtein, order_rank_correlation
     from voi.data import Example, Regions
     from voi.errors import VoiError
@@ -27,6 +31,8 @@ _HOMES = {
     "order_rank_correlation": "voi.analysis",
 }
 
+_MODULES = ("analysis", "decoder", "distributions", "permutation")
+
 __all__ = [
     "Example",
     "Hypothesis",
@@ -43,9 +49,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `import voi` itself costs nothing."""
+    """Import a public name or module when it is first used: `import voi` itself costs nothing."""
     if name == "__version__":
         return import_module("voi.version").version()
+    if name in _MODULES:
+        return import_module(f"voi.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'voi' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
@@ -53,4 +61,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return the public names, whether they were used already or not."""
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_MODULES, "__version__"])

@@ -1,7 +1,8 @@
 """log p(y | x): the sum over all orders, exact for short targets, bounded from below for others."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -15,12 +16,13 @@ from voi.permutation import all_orders
 EXACT_LENGTH = 6  # tokens; 720 orders
 
 
-@dataclass(frozen=True)
-class Likelihood:
+@dataclass(frozen=True, eq=False)
+class Likelihood(float):
     """What is known of log p(y | x), in nats; as a number it is the best of it.
 
-    >>> float(Likelihood(bound=-2.5, standard_error=0.1, elbo=-3.0, exact=None, num_samples=64))
-    -2.5
+    >>> found = Likelihood(bound=-2.5, standard_error=0.1, elbo=-3.0, exact=None, num_samples=64)
+    >>> found + 1, found < 0, f"{found:.2f}"
+    (-1.5, True, '-2.50')
     """
 
     bound: float  # importance-weighted: its expectation is at most log p(y | x)
@@ -29,8 +31,18 @@ class Likelihood:
     exact: float | None  # where the target is short, or the decoder writes in one order
     num_samples: int
 
-    def __float__(self) -> float:
-        return self.bound if self.exact is None else self.exact
+    def __new__(
+        cls,
+        bound: float,
+        standard_error: float,
+        elbo: float,
+        exact: float | None,
+        num_samples: int,
+    ) -> "Likelihood":
+        return super().__new__(cls, bound if exact is None else exact)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, each.name) for each in fields(self))
 
 
 @torch.no_grad()

@@ -35,7 +35,7 @@ from voi.search import (
     search,
 )
 from voi.search.rules import check_lengths
-from voi.tokens import Codec, Corpus, Ragged, build_corpus
+from voi.tokens import Codec, Corpus, Ragged
 
 ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)
 _EXAMPLES_AT_ONCE = 32
@@ -134,7 +134,7 @@ class Model:
         stepper, results = Stepper(self.networks.decoder), []
         for start in range(0, len(sources), _EXAMPLES_AT_ONCE):
             part = slice(start, start + _EXAMPLES_AT_ONCE)
-            batch = self._sources(sources[part])
+            batch = self._collated(sources[part], Ragged.of([()] * len(sources[part])))
             found = search(
                 stepper,
                 self.networks.decoder.encode(batch),
@@ -214,6 +214,8 @@ class Model:
         With `beam` it is searched under the decoder instead (SAO).
         """
         _check_numbers(Integral, samples=samples, beam=beam)
+        if min(beam, samples) < 0:
+            raise ConfigError(f"samples and beam must not be negative, got {samples} and {beam}")
         if beam and samples:
             raise ConfigError("give samples of the orders' law or a beam to search with, not both")
         batch = self._batch(source, target)
@@ -239,23 +241,28 @@ class Model:
                 f"expected one source and one target, a text, got {type(source).__name__} and "
                 f"{type(target).__name__}: call it once for each pair"
             )
-        corpus, _ = build_corpus([Example(source, target)], self.codec, ANY_LENGTH)
-        return collate(corpus, np.arange(1)).to(self.device)
+        encoded = self.codec.encode(Example(source, target))
+        tags = None if encoded.tags is None else Ragged.of([encoded.tags])
+        return self._collated([source], Ragged.of([encoded.target]), tags)
 
-    def _sources(self, sources: Sequence[Source]) -> Batch:
-        """Return a batch whose targets are still to be written."""
-        kinds = {type(source) for source in sources}
-        if len(kinds) > 1:
-            names = sorted(kind.__name__ for kind in kinds)
-            raise DataError(f"expected sources of one kind, got {', '.join(names)}")
+    def _collated(
+        self, sources: Sequence[Source], targets: Ragged, tags: Ragged | None = None
+    ) -> Batch:
+        """Return a batch of sources, of the kind it was trained on, beside targets in ids."""
         expected = Regions if self.reads_images else str
-        if kinds - {expected, type(None)}:
+        wrong = [x for x in sources if not isinstance(x, expected | None)]
+        if wrong:
             raise DataError(
                 f"this model was trained on {'images' if self.reads_images else 'text'}: expected "
                 f"{'voi.Regions' if self.reads_images else 'str'} as source, got "
-                f"{kinds.pop().__name__}; `voi show` takes an image or a text"
+                f"{type(wrong[0]).__name__}; `voi show` takes an image or a text"
             )
-        corpus = Corpus.of_sources(sources, self.codec, Ragged.of([()] * len(sources)))
+        num_missing = sum(source is None for source in sources)
+        if 0 < num_missing < len(sources):
+            raise DataError(
+                f"expected sources of one kind, got None for {num_missing} of {len(sources)}"
+            )
+        corpus = Corpus.of_sources(sources, self.codec, targets, tags)
         return collate(corpus, np.arange(len(sources))).to(self.device)
 
 
@@ -279,6 +286,8 @@ def _check_counts(sample: object, is_merged: bool, nbest: int, beam: int) -> Non
         raise ConfigError("merge adds up the orders found by a beam: give it without sample")
     if sample and nbest > 1:
         raise ConfigError(f"samples are counted by sample.num_samples, not nbest (got {nbest})")
+    if nbest < 1:
+        raise ConfigError(f"nbest must be at least 1, got {nbest}")
     if not sample and nbest > beam:
         raise ConfigError(f"nbest must be at most the beam, got {nbest} and {beam}: widen the beam")
 

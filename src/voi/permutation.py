@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Int, Num, Shaped
+from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
 
@@ -44,7 +44,7 @@ def inverse(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
     tensor([1, 2, 0])
     """
     order = order.long()
-    return torch.empty_like(order).scatter_(-1, order, steps_like(order).expand_as(order))
+    return torch.zeros_like(order).scatter_(-1, order, steps_like(order).expand_as(order))
 
 
 def to_matrix(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
@@ -58,13 +58,19 @@ def to_matrix(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
     return (order.unsqueeze(-1) == steps_like(order)).long()
 
 
-def from_matrix(matrix: Num[Tensor, "*batch n n"]) -> Int[Tensor, "*batch n"]:
+def from_matrix(P: Shaped[Tensor, "*batch n n"]) -> Int[Tensor, "*batch n"]:
     """Return the order of a permutation matrix, the inverse of `to_matrix`.
+
+    Entries may be off by rounding; a matrix without exactly one 1 in each row and column is an
+    error.
 
     >>> from_matrix(to_matrix(torch.tensor([2, 0, 1])))
     tensor([2, 0, 1])
     """
-    return (matrix.long() * steps_like(matrix)).sum(dim=-1)
+    is_one = P > 0.5
+    if not ((is_one.sum(-1) == 1) & (is_one.sum(-2) == 1)).all():
+        raise ValueError("expected a permutation matrix, with one 1 in each row and each column")
+    return (is_one.long() * steps_like(P)).sum(dim=-1)
 
 
 def all_orders(n: int, size: int | None = None) -> Int[Tensor, "orders size"]:
@@ -116,6 +122,7 @@ def relative_positions(order: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n 
             [ 1,  0,  1],
             [ 1, -1,  0]])
     """
+    order = order.long()  # differences of unsigned numbers have no sign
     return (order.unsqueeze(-2) - order.unsqueeze(-1)).sign()
 
 

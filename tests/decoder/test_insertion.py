@@ -298,3 +298,11 @@ def _conditionals(decoder, source, words, reading):
         if w != END
     }
     return by_word, by_slot
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("shape", [(1, 2), (0, 1, 2), (3, 1, 4), (2, 2)])
+def test_orders_of_another_shape_are_refused(shape):
+    batch = text_batch([[4, 5]], [[4]])
+    with pytest.raises(ValueError, match=r"orders must be \[K, batch, n\]"):
+        tiny_decoder().log_prob(batch, torch.zeros(shape, dtype=torch.long))

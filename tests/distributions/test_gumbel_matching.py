@@ -371,3 +371,10 @@ def test_a_law_whose_scores_are_changed_in_place_is_the_law_of_the_new_ones():
     X[0, 0] = 3.0
     torch.testing.assert_close(law.log_prob(order), GumbelMatching(X.clone()).log_prob(order))
     assert law.bethe is law.bethe
+
+
+@pytest.mark.parametrize("scale", [0.5, 2.0, 5.0])
+def test_the_rough_entropy_is_near_the_one_of_converged_marginals(scale):
+    law = GumbelMatching(scale * logits(8, 12, 12))
+    torch.testing.assert_close(law.rough_entropy(), law.entropy(), rtol=0.1, atol=0.1)
+    assert not GumbelMatching(logits(3, 3).requires_grad_()).rough_entropy().requires_grad

@@ -396,3 +396,16 @@ def test_exact_laws_of_targets_without_tokens():
     law = GumbelMatching(torch.zeros(2, 4, 4), torch.tensor([0, 0]), partition="exact")
     assert torch.equal(law.entropy(), torch.zeros(2))
     assert torch.equal(law.marginals, torch.eye(4).expand(2, 4, 4))
+
+
+def test_lengths_may_be_plain_numbers():
+    logits = torch.zeros(2, 3)
+    for lengths in ([2, 3], torch.tensor([2, 3], dtype=torch.int32)):
+        assert PlackettLuce(logits, lengths).lengths.tolist() == [2, 3]
+        assert Uniform(lengths).lengths.tolist() == [2, 3]
+    assert Uniform(3).event_shape == (3,)
+    assert Delta([1, 0, 2], 2).lengths == 2
+    with pytest.raises(
+        ValueError, match=r"broadcast with the batch shape \[2\], got the shape \[3\]"
+    ):
+        PlackettLuce(logits, torch.tensor([1, 2, 3]))

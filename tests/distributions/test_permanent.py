@@ -179,9 +179,47 @@ def test_padding_is_never_seen(junk):
 def test_logits_of_tokens_must_be_finite(bad):
     logits = torch.zeros(3, 3)
     logits[0, 1] = bad
-    for compute in (log_permanent_exact, log_permanent_bethe, GumbelMatching):
+    exact = () if bad == -torch.inf else (log_permanent_exact,)
+    for compute in (*exact, log_permanent_bethe, GumbelMatching):
         with pytest.raises(ValueError, match="logits"):
             compute(logits)
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_forbidden_places_count_for_nothing_in_an_exact_permanent(n):
+    generator = torch.Generator().manual_seed(n)
+    is_allowed = torch.rand(20, n, n, generator=generator) < 0.6
+    logits = torch.randn(20, n, n, generator=generator, dtype=torch.float64)
+    logits = logits.masked_fill(~is_allowed, -torch.inf).requires_grad_()
+    orders = all_orders(n)
+    by_order = logits[:, torch.arange(n), orders].sum(-1)  # [20, n!]
+    expected = by_order.exp().sum(-1).log()
+    torch.testing.assert_close(log_permanent_exact(logits), expected)
+    has_orders = expected.isfinite()
+    (found,) = torch.autograd.grad(log_permanent_exact(logits)[has_orders].sum(), logits)
+    weights = (by_order - expected.unsqueeze(-1))[has_orders].exp()  # [rows, n!]
+    marginals = torch.einsum("ro,oti->rti", weights, torch.eye(n, dtype=torch.float64)[orders])
+    torch.testing.assert_close(found[has_orders], marginals)
+    assert not found[~has_orders].any()
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("compute", [log_permanent_exact, log_permanent_bethe, GumbelMatching])
+def test_logits_are_no_whole_numbers(compute):
+    with pytest.raises(ValueError, match=r"floating-point numbers, got torch\.int64"):
+        compute(torch.zeros(3, 3, dtype=torch.int64))
+
+
+def test_bethe_can_be_unpacked_and_is_finer_in_float64():
+    logits = 3 * torch.randn(6, 6, generator=torch.Generator().manual_seed(0)).double()
+    value, marginals, residual = log_permanent_bethe(logits)
+    assert residual <= 1e-8 < log_permanent_bethe(logits.float()).residual
+    torch.testing.assert_close(marginals.sum(-2), torch.ones(6).double(), atol=1e-7, rtol=0)
+    step = torch.zeros(6, 6).double()
+    step[2, 3] = 1e-4
+    rise = log_permanent_bethe(logits + step).value - log_permanent_bethe(logits - step).value
+    torch.testing.assert_close(rise / 2e-4, marginals[2, 3], atol=1e-6, rtol=0)
+    assert value == log_permanent_bethe(logits).value
 
 
 @pytest.mark.parametrize("compute", [log_permanent_exact, log_permanent_bethe, marginals_exact])

@@ -448,3 +448,39 @@ def test_a_log_with_other_line_ends_inside_is_gone_on_with(tmp_path, inside):
         log.write("valid", 2, {"text": "c"})
     lines = (tmp_path / "metrics.jsonl").read_bytes().split(b"\n")[:-1]
     assert [json.loads(line)["text"] for line in lines] == [f"a{inside}b", "c"]
+
+
+def test_one_process_trains_in_a_run_folder(tmp_path):
+    run, found = tmp_path / "run", []
+
+    class Second(Quiet):
+        def validated(self, progress, values):
+            for again in (lambda: runs.resume(run, Quiet()), lambda: runs.check_folder(run)):
+                with pytest.raises(CheckpointError, match="another process is training in"):
+                    again()
+                found.append(progress.step)
+
+    assert tiny_trainer(run, "training.checkpoint_every=1", watcher=Second()).run()
+    assert found
+    assert not list(run.glob(".*"))
+    with pytest.raises(CheckpointError, match="continue it with"):
+        runs.check_folder(run)
+
+
+def test_runs_that_start_at_once_have_folders_of_their_own(tmp_path):
+    folders = [runs.free_folder("chain", tmp_path / "runs") for _ in range(3)]
+    assert [folder.name for folder in folders] == ["chain", "chain-2", "chain-3"]
+    for folder in folders:
+        runs.check_folder(folder)
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match="cannot write the run folder"):
+        runs.free_folder("chain", tmp_path / "file")
+
+
+def test_a_draft_of_a_killed_checkpoint_is_gone_after_resuming(tmp_path):
+    run = tmp_path / "run"
+    assert tiny_trainer(run).run()
+    draft = run / "checkpoints" / ".step-00000002.abc"
+    draft.mkdir()
+    runs.resume(run, Quiet())
+    assert not draft.exists()

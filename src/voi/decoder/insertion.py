@@ -83,6 +83,11 @@ class InsertionDecoder(nn.Module):
         source: SourceStates | None = None,
     ) -> StepLogProbs:
         """Return the terms of log p(y, z | x); `source` saves encoding the source again."""
+        if orders.ndim != 3 or not len(orders) or orders.shape[1:] != batch.target.shape:
+            raise ValueError(
+                f"orders must be [K, batch, n], at least one of each target and as wide as targets "
+                f"{list(batch.target.shape)}, got {list(orders.shape)}"
+            )
         source = source or self.encode(batch)
         by_example = orders.transpose(0, 1)  # [batch, K, n]: rows of one source side by side
         num_orders = by_example.shape[1]

@@ -1,5 +1,6 @@
 """Laws without parameters to learn: one fixed order, and all orders alike."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -8,7 +9,7 @@ from torch.distributions import constraints
 from torch.types import _size
 
 from voi.distributions.constraints import permutation, permutation_within
-from voi.distributions.law import OrderLaw, batch_lengths, log_factorial
+from voi.distributions.law import Lengths, OrderLaw, batch_lengths, log_factorial
 
 
 class Uniform(OrderLaw):
@@ -20,8 +21,9 @@ class Uniform(OrderLaw):
     arg_constraints = {"lengths": constraints.nonnegative_integer}  # noqa: RUF012
 
     def __init__(
-        self, lengths: Tensor, size: int | None = None, validate_args: bool | None = None
+        self, lengths: Lengths, size: int | None = None, validate_args: bool | None = None
     ) -> None:
+        lengths = torch.as_tensor(lengths)
         if size is None:
             size = int(lengths.max()) if lengths.numel() else 0
         like = torch.empty(size, device=lengths.device)
@@ -66,8 +68,12 @@ class Delta(OrderLaw):
     }
 
     def __init__(
-        self, order: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+        self,
+        order: Tensor | Sequence[int],
+        lengths: Lengths | None = None,
+        validate_args: bool | None = None,
     ) -> None:
+        order = torch.as_tensor(order)
         lengths = batch_lengths(lengths, order.shape[:-1], order)
         self.order = order.expand(*lengths.shape, order.shape[-1])
         super().__init__(lengths, order.shape[-1], validate_args)

@@ -16,6 +16,7 @@ from voi.distributions.matching import (
 )
 from voi.distributions.matrix_plackett_luce import MatrixPlackettLuce
 from voi.distributions.permanent import (
+    TOLERANCE,
     Bethe,
     envelope,
     log_permanent_bethe,
@@ -116,7 +117,7 @@ class GumbelMatching(ScoredLaw):
         if self._bethe is None or self._bethe[0] != version:
             with torch.inference_mode(False):  # what is kept may be differentiated around later
                 logits = self.logits.detach().clone().double()
-                self._bethe = version, log_permanent_bethe(logits, self.lengths.clone())
+                self._bethe = version, log_permanent_bethe(logits, self.lengths.clone(), TOLERANCE)
         return self._bethe[1]
 
     @property

@@ -1,5 +1,6 @@
 """What laws over orders share: lengths, support and, where they are learned, scores."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -10,6 +11,8 @@ from torch.types import _size
 from voi.distributions.constraints import finite_matrix, finite_vector, permutation_within
 from voi.permutation import token_mask
 
+Lengths = Tensor | Sequence[int] | int  # tokens of each row
+
 
 def block_mask(lengths: Tensor, size: int) -> Tensor:
     """Return `[*batch, size, size]`, True where both step and position are tokens."""
@@ -17,33 +20,47 @@ def block_mask(lengths: Tensor, size: int) -> Tensor:
     return is_token.unsqueeze(-1) & is_token.unsqueeze(-2)
 
 
-def batch_lengths(lengths: Tensor | None, batch_shape: _size, like: Tensor) -> Tensor:
+def batch_lengths(lengths: Lengths | None, batch_shape: _size, like: Tensor) -> Tensor:
     """Return the length of every row, the full size `like.shape[-1]` where none is given."""
     if lengths is None:
         return torch.full(tuple(batch_shape), like.shape[-1], device=like.device)
+    lengths = torch.as_tensor(lengths)
     if lengths.is_floating_point() or lengths.dtype == torch.bool:
         raise ValueError(f"lengths must be integers, got {lengths.dtype}")
     lengths = lengths.to(device=like.device, dtype=torch.int64)
-    return lengths.expand(torch.broadcast_shapes(lengths.shape, tuple(batch_shape)))
+    try:
+        return lengths.expand(torch.broadcast_shapes(lengths.shape, tuple(batch_shape)))
+    except RuntimeError:
+        raise ValueError(
+            f"lengths must broadcast with the batch shape {list(batch_shape)}, got the shape "
+            f"{list(lengths.shape)}"
+        ) from None
 
 
-def vector_logits(logits: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+def _check_kind(logits: Tensor) -> None:
+    if not logits.is_floating_point():
+        raise ValueError(f"logits must be floating-point numbers, got {logits.dtype}")
+
+
+def vector_logits(logits: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
     """Return scores `[*batch, n]`, zero on the tail, and the length of every row."""
     if logits.ndim < 1:
         raise ValueError("logits must be [*batch, n], a score per position, got a scalar")
+    _check_kind(logits)
     n, is_ragged = logits.shape[-1], lengths is not None
     lengths = batch_lengths(lengths, logits.shape[:-1], logits)
     logits = logits.expand(*lengths.shape, n)
     return torch.where(token_mask(lengths, n), logits, 0) if is_ragged else logits, lengths
 
 
-def square_logits(logits: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+def square_logits(logits: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
     """Return a score matrix per row, zero on the padded tail, and the length of every row."""
     if logits.ndim < 2 or logits.shape[-1] != logits.shape[-2]:
         raise ValueError(
             "logits must be [*batch, n, n], a row per step and a column per position, "
             f"got shape {list(logits.shape)}"
         )
+    _check_kind(logits)
     n, is_ragged = logits.shape[-1], lengths is not None
     lengths = batch_lengths(lengths, logits.shape[:-2], logits)
     logits = logits.expand(*lengths.shape, n, n)
@@ -130,7 +147,7 @@ class ScoredLaw(OrderLaw):
         cls.arg_constraints = shared  # type: ignore[method-assign, assignment]
 
     def __init__(
-        self, logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+        self, logits: Tensor, lengths: Lengths | None = None, validate_args: bool | None = None
     ) -> None:
         checked = vector_logits if self.logits_shape == "vector" else square_logits
         self.logits, lengths = checked(logits, lengths)

@@ -4,7 +4,7 @@ perm(exp X) = sum over orders of exp <X, P> normalises the Gibbs law over orders
 of its logarithm is the matrix of marginals, E[P].                (docs/math.md, "permanent")
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -16,12 +16,12 @@ from voi.distributions.subsets import subset_levels
 from voi.permutation import token_mask
 
 MAX_EXACT_SIZE = 16
+TOLERANCE = 1e-5
 CHECK_EVERY = 4  # iterations between two looks at the residual
 MAX_SCALINGS, UNEVEN = 2000, 0.1  # before belief propagation; the largest |log sum| that is left
 
 
-@dataclass(frozen=True)
-class Bethe:
+class Bethe(NamedTuple):
     """The Bethe approximation of a log permanent, and how far its iteration came."""
 
     value: Float[Tensor, "*batch"]  # log perm_B: once converged, at most (n / 2) log 2 below
@@ -35,13 +35,16 @@ def log_permanent_exact(
     """Return log perm(exp X) of each row's block of tokens, in n 2^(n-1) steps of float64.
 
     F[S] = logsumexp_{i in S} ( F[S - i] + X[|S| - 1, i] ),  log perm = F[{0, ..., n - 1}]
-    where F[S] sums over the orders in which S can be written first.
+    where F[S] sums over the orders in which S can be written first. An entry of -inf forbids its
+    place; -inf comes back where no order is left.
 
     >>> log_permanent_exact(torch.zeros(3, 3)).exp()              # 3! orders of weight one
     tensor(6.)
     """
     logits, lengths = square_logits(logits, lengths)
-    block = finite_block(logits, lengths)
+    block = _block(logits, lengths)
+    if (block.isnan() | block.isposinf()).any():
+        raise ValueError("logits must be numbers or -inf wherever step and position are tokens")
     n = int(lengths.max()) if lengths.numel() else 0
     if n > MAX_EXACT_SIZE:
         raise ValueError(
@@ -53,10 +56,16 @@ def log_permanent_exact(
     prefixes = [totals[..., 0]]  # F of {0, ..., k - 1}, all a row of length k can use
     for t, level in enumerate(subset_levels(n, logits.device)[1:]):
         weights = X[..., t, :][..., level.column]  # [*batch, subsets, t + 1]
-        totals = (totals[..., level.previous] + weights).logsumexp(dim=-1)
+        totals = _logsumexp(totals[..., level.previous] + weights)
         prefixes.append(totals[..., 0])
     by_length = torch.stack(prefixes, dim=-1)  # [*batch, n + 1]
     return by_length.gather(-1, lengths.unsqueeze(-1)).squeeze(-1).to(logits.dtype)
+
+
+def _logsumexp(x: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch"]:
+    """Return log sum exp of the last dimension; where all is -inf, so is that, without gradient."""
+    is_empty = x.isneginf().all(-1)
+    return x.masked_fill(is_empty.unsqueeze(-1), 0).logsumexp(-1).masked_fill(is_empty, -torch.inf)
 
 
 def marginals_exact(
@@ -82,14 +91,15 @@ def marginals_exact(
 def log_permanent_bethe(
     logits: Float[Tensor, "*batch n n"],
     lengths: Int[Tensor, "*batch"] | None = None,
-    tolerance: float = 1e-5,
+    tolerance: float | None = None,
     max_iterations: int = 1000,
 ) -> Bethe:
     """Return the Bethe approximation of log perm(exp X), found by belief propagation.
 
     From V1 = 1/n and V2 = rowsoftmax(X), rows and columns of X scaled to sums of one, repeat
         V1 <- colnorm( V2 (1 - V1) / (1 - V2) ),   V2 <- rownorm( V1 (1 - V2) / (1 - V1) )
-    until both agree to the tolerance; then gamma = V1 = V2.      (docs/math.md, "bethe")
+    until both agree to the tolerance, 1e-5 or, for float64, 1e-8; then gamma = V1 = V2.
+                                                                  (docs/math.md, "bethe")
 
     V2 (1 - V1) stays exp(X) up to a factor per row and one per column, so these factors and
     1 - V are all the iteration keeps. The value is stationary in them: a residual r moves it by
@@ -104,6 +114,8 @@ def log_permanent_bethe(
     """
     logits, lengths = square_logits(logits, lengths)
     n = logits.shape[-1]
+    if tolerance is None:
+        tolerance = 1e-8 if logits.dtype == torch.float64 else TOLERANCE
     with torch.no_grad():
         X = block_diagonal(finite_block(logits, lengths), lengths)
         X = X.double().reshape(lengths.numel(), n, n)
@@ -122,12 +134,19 @@ def finite_block(
     logits: Float[Tensor, "*batch n n"], lengths: Int[Tensor, "*batch"]
 ) -> Float[Tensor, "*batch n n"]:
     """Return the logits of the tokens, which must be finite, and zero on the padded tail."""
-    if ((lengths < 0) | (lengths > logits.shape[-1])).any():
-        raise ValueError(f"lengths must lie between 0 and n = {logits.shape[-1]}")
-    block = torch.where(block_mask(lengths, logits.shape[-1]), logits, 0)
+    block = _block(logits, lengths)
     if not block.isfinite().all():
         raise ValueError("logits must be finite wherever step and position are tokens")
     return block
+
+
+def _block(
+    logits: Float[Tensor, "*batch n n"], lengths: Int[Tensor, "*batch"]
+) -> Float[Tensor, "*batch n n"]:
+    """Return the logits of the tokens, and zero on the padded tail."""
+    if ((lengths < 0) | (lengths > logits.shape[-1])).any():
+        raise ValueError(f"lengths must lie between 0 and n = {logits.shape[-1]}")
+    return torch.where(block_mask(lengths, logits.shape[-1]), logits, 0)
 
 
 def envelope(

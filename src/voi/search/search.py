@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -31,12 +32,14 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        is_right = self.num_samples >= 1 and self.seed >= 0
+        counts = (self.num_samples, self.seed)
+        is_right = all(isinstance(count, Integral) for count in counts)
+        is_right = is_right and self.num_samples >= 1 and self.seed >= 0
         is_right = is_right and 1e-3 <= self.temperature <= 1e3 and 1e-6 <= self.top_p <= 1
         if not is_right:
             raise ValueError(
-                f"sampling needs num_samples >= 1, temperature from 0.001 to 1000, top_p from 1e-6 "
-                f"to 1 and seed >= 0, got {self}"
+                f"sampling needs whole num_samples >= 1 and seed >= 0, temperature from 0.001 to "
+                f"1000 and top_p from 1e-6 to 1, got {self}"
             )
 
     def chances(self, numbers: Iterable[int], max_length: int) -> Float[Tensor, "rows steps 2"]:
