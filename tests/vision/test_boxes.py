@@ -64,6 +64,12 @@ def test_images_without_boxes(tmp_path, given):
     assert boxes.of("unheard-of.jpg", 100, 50) is None
 
 
+def test_boxes_of_another_folder_are_those_of_another_image(tmp_path):
+    boxes = of_lines(tmp_path, [{"file": "a/1.jpg", "boxes": [[0, 0, 2, 2]]}])
+    assert boxes.of("b/1.jpg", 4, 4) is None
+    assert boxes.of("1.jpg", 4, 4) is not None
+
+
 def test_without_a_size_boxes_are_those_of_the_image_at_hand(tmp_path):
     found = of_lines(tmp_path).of("c.jpg", 4, 8)
     np.testing.assert_allclose(found.boxes, [[0.25, 0.125, 0.75, 0.375]])

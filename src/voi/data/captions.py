@@ -71,10 +71,10 @@ class Captions:
     def source(self, image: str) -> Regions:
         """Return the regions of an image of the store, or of an image file that it does not have.
 
-        The store finds an image by its path, its file name or its COCO number.
+        The store finds an image by its path, the end of it or its COCO number.
         """
         row = self.store.find(image)
-        if row is not None:
+        if row is not None and not self._is_another(image, self.store.names[row]):
             return stored_regions(self.store, row)
         if not Path(image).is_file():
             raise DataError(
@@ -85,6 +85,13 @@ class Captions:
         backbone = make_backbone(settings["backbone"])
         found = regions_of(read_image(Path(image)), backbone, settings["max_regions"])
         return Regions(found.features, found.boxes, image, found.labels)
+
+    def _is_another(self, image: str, name: str) -> bool:
+        """Is a name that fits an image of the store the path of some other file?"""
+        stored = Path(self.images or self.store.settings.get("images") or "") / name
+        if image == name or not Path(image).is_file():
+            return False
+        return not (stored.is_file() and stored.samefile(image))
 
     def picture(self, image: str) -> Path | None:
         """Return the file of an image, if it is at hand."""
