@@ -16,7 +16,7 @@ from voi.data.holdout import held_out
 from voi.data.keys import text_key
 from voi.data.splits import SPLITS, check_split
 from voi.errors import ConfigError, DataError
-from voi.vision.extract import make_backbone, regions_of
+from voi.vision.extract import backbone_of, regions_of
 from voi.vision.images import read_image
 from voi.vision.names import NameIndex
 from voi.vision.store import RegionStore, open_store
@@ -81,9 +81,8 @@ class Captions:
                 f"expected an image of {self.regions} or an image file, got "
                 f"{image}{_why(self.store, image)}"
             )
-        settings = self.store.settings
-        backbone = make_backbone(settings["backbone"])
-        found = regions_of(read_image(Path(image)), backbone, settings["max_regions"])
+        pixels, most = read_image(Path(image)), self.store.settings["max_regions"]
+        found = regions_of(pixels, backbone_of(self.store), most)
         return Regions(found.features, found.boxes, image, found.labels)
 
     def _is_another(self, image: str, name: str) -> bool:
