@@ -109,9 +109,23 @@ class TestFiles:
         [
             ("c.json", "{", "not a file of captions"),
             ("c.json", "{}", "no key 'images'"),
+            ("c.json", "[]", "not a file of captions"),
+            ("c.jsonl", "[]", "line 1: list indices"),
             ("c.jsonl", '{"file": "a", "captions": []}', "a has no caption"),
             ("c.jsonl", '{"file": "a", "captions": ["x", " "]}', "a has no caption, or an empty"),
-            ("c.jsonl", '{"file": "a"}', "line 1: KeyError 'captions'"),
+            ("c.jsonl", '{"file": "a"}', "line 1: no key 'captions'"),
+            ("c.jsonl", '{"file": "a", "captions": "bus"}', "line 1: .* list of texts, got 'bus'"),
+            ("c.jsonl", '{"file": "a", "captions": [3]}', "line 1: a caption is a text, got 3"),
+            ("c.jsonl", '{"file": 7, "captions": ["x"]}', "line 1: the file .* a text, got 7"),
+            ("c.jsonl", "[" * 10**5, "line 1: not JSON that can be read .nested too deeply"),
+            ("c.json", "[" * 10**5, "nested too deeply"),
+            ("c.json", '{"images": [],\n"annotations": [}', "not JSON .*line 2, column 17"),
+            (
+                "c.json",
+                '{"images": [{"id": 2, "file_name": "a"}], "annotations": ['
+                '{"image_id": 2, "caption": "x"}, {"image_id": "2", "caption": "y"}]}',
+                "1 annotations belong to no image: image_id '2'",
+            ),
             ("c.jsonl", '{"file": "a", "captions": ["x"], "split": "dve"}', "unknown split 'dve'"),
             ("c.tsv", "a\tb\n", "line 1 has 2 columns, expected 3"),
             ("c.tsv", "", "holds no captions"),
@@ -247,7 +261,8 @@ class TestTask:
 class TestRealFiles:
     """Counts as the documentation of the shared data gives them."""
 
-    def test_official_captions(self):
+    def test_official_captions(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("VOI_CACHE", str(tmp_path))
         found = read_captions(shared_data("coco_captions", "captions_val2017.json.gz"))
         assert (len(found), sum(len(image.captions) for image in found)) == (5000, 25014)
 

@@ -18,6 +18,7 @@ from voi.data.readers import BadLines, Fields, Records, read_jsonl, read_paralle
 from voi.data.splits import SPLITS, check_split
 from voi.data.unread import no_csv, unread, unread_error
 from voi.errors import ConfigError, DataError
+from voi.lines import ending_of
 
 _READERS = {
     ".tsv": read_tsv,
@@ -215,7 +216,7 @@ class FileTask:
         pair = _pair(path, *suffixes)
         if pair:
             return read_parallel(*pair, self.bad_lines)
-        ending = Path(path.name.lower().removesuffix(".gz")).suffix
+        ending = ending_of(path)
         if ending in _READERS:
             return _READERS[ending](path, fields, self.bad_lines)
         if ending == ".csv" and path.is_file():
