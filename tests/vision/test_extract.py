@@ -205,6 +205,10 @@ def test_one_line_for_what_cannot_be_done(tmp_path):
         voi(*given, "--backbone", "pool")
     with pytest.raises(ConfigError, match="--weights are those of faster-rcnn"):
         voi(*given, "--backbone", "pooled", "--weights", "w.pth")
+    with pytest.raises(ConfigError, match="device 'gpu' cannot be used here"):
+        voi(*given, "--backbone", "pooled", "--device", "gpu")
+    with pytest.raises(ConfigError, match="pooled works on cpu alone, got --device meta"):
+        voi(*given, "--backbone", "pooled", "--device", "meta")
     with pytest.raises(DataError, match="expected a folder of images"):
         voi("data", "regions", tmp_path / "no", "--out", tmp_path / "out", "--backbone", "pooled")
     (tmp_path / "empty").mkdir()

@@ -177,10 +177,11 @@ class FileTask:
             return [path] if (path := getattr(self, name)) else []
         if self.hub:
             return [known for known in SPLITS[name] if known in self._hub_splits]
-        stems = [Path(self.folder) / known for known in SPLITS[name]]
-        names = {f"{stem.name}{end}{gz}" for stem in stems for end in _READERS for gz in _GZ}
+        names = {f"{known}{end}{gz}" for known in SPLITS[name] for end in _READERS for gz in _GZ}
         there = sorted(Path(self.folder).iterdir()) if Path(self.folder).is_dir() else []
         files = [path for path in there if path.name.lower() in names and path.is_file()]
+        stems = sorted({path.with_name(path.name.partition(".")[0]) for path in there})
+        stems = [stem for stem in stems if stem.name.lower() in SPLITS[name]]
         pairs = [stem for stem in stems if _pair(stem, self.source_suffix, self.target_suffix)]
         return [str(path) for path in (*files, *pairs)]
 

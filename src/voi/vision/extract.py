@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from voi.devices import check_device
 from voi.errors import ConfigError, DataError
 from voi.progress import Told, untold
 from voi.tables import unknown_name
@@ -41,7 +42,10 @@ def make_backbone(name: str, weights: Path | None = None, device: str = "cpu") -
         raise unknown_name("backbone", name, BACKBONES)
     if weights is not None and name != "faster-rcnn":
         raise ConfigError(f"--weights are those of faster-rcnn, the backbone is {name}")
+    check_device(device)
     if name == "pooled":
+        if device != "cpu":
+            raise ConfigError(f"the backbone pooled works on cpu alone, got --device {device}")
         return PooledPixels()
     if name == "efficientnet-lite0":
         from voi.vision.efficientnet import EfficientNetLite0
