@@ -23,6 +23,7 @@ class FakeDetector:
     """Finds as many regions as the image has rows above 5, described by its size and colour."""
 
     name = "fake"
+    weights = None
 
     def __init__(self, stop_after: int = 10**9):
         self.stop_after = stop_after  # batches before it is interrupted

@@ -24,6 +24,7 @@ LAYERS = {
     "atomic": 0,
     "claims": 0,
     "permutation": 0,
+    "lines": 1,
     "linear": 0,
     "progress": 0,
     "tensor_header": 0,

@@ -9,6 +9,7 @@ from voi.config import DataConfig
 from voi.data.example import Example, Regions
 from voi.data.files import FileTask
 from voi.data_report import check, report_rows
+from voi.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ def test_a_report_counted_by_hand():
     assert (valid.targets_with_unknown, test.targets_with_unknown) == (1, 1 / 4)
     assert train.unknown_targets == 0
     assert check(TINY, DataConfig(max_target_length=3)).splits[0].target.num_over == 0
+
+
+@pytest.mark.parametrize("name", ["train", "valid", "test"])
+def test_an_empty_split_is_named(name):
+    with pytest.raises(DataError, match=f"the {name} split is empty"):
+        check(Pairs({**TINY.splits, name: []}), DataConfig())
 
 
 def test_words_that_can_be_copied_are_known():

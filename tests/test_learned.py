@@ -45,6 +45,15 @@ def test_it_is_of_the_last_split_and_agrees_with_the_model(model):
     assert learned(model).validation.values == found.validation.values
 
 
+def test_orders_of_other_tokens_are_not_shown(model, monkeypatch):
+    class Longer(Captions):
+        def known_orders(self, example):
+            return (tuple(range(len(example.target))),)  # of letters, not of words
+
+    monkeypatch.setattr(model, "task", Longer)
+    assert {one.best_orders for one in learned(model).shown} == {()}
+
+
 def test_a_source_is_shown_once(model, monkeypatch):
     monkeypatch.setattr(model, "task", Captions)
     found = learned(model)

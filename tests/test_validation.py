@@ -33,6 +33,17 @@ def _validated(prepared, networks, batch_size=64):
     )
 
 
+def test_no_order_of_pieces_of_words_is_known():
+    """What a task knows are orders of words, of which there are fewer."""
+    pytest.importorskip("tokenizers")
+    sizes = "data.options={train=20, valid=4, test=4}"
+    bpe = ("data.tokens.kind=bpe", "data.tokens.size=25")
+    prepared = runs.prepare(tiny_experiment(sizes, *bpe, task="sudoku4"))
+    judge = prepared.judge("valid")
+    assert min(judge.corpus.targets.lengths) > 8  # cells
+    assert _validated(prepared, prepared.networks()).distance is None
+
+
 def test_accuracy_and_distance_are_those_of_the_model(prepared):
     networks = prepared.networks()
     found = _validated(prepared, networks)

@@ -11,6 +11,7 @@ from voi.config import DataConfig
 from voi.data.example import Example, Regions, Source, Task, place_of
 from voi.data.keys import pair_key
 from voi.data.tasks import split_names
+from voi.errors import DataError
 from voi.tokens.codec import Codec, build_codec
 from voi.tokens.config import unknown_advice
 from voi.tokens.limits import Limit, advice, limits_of, problems
@@ -64,20 +65,30 @@ def check(task: Task, config: DataConfig) -> DataReport:
     known; a source word outside the vocabulary does not, as copying is all that it is good for.
     """
     names = split_names(task)
-    train = task.split("train")
+    train = _examples(task, "train")
     codec = build_codec(config.tokens, train)
     measured = _measure(train, codec)
     seen = np.unique(measured.keys)
     splits = [_split_report("train", measured, seen, config)]
     for name in names:
         if name != "train":
-            splits.append(_split_report(name, _measure(task.split(name), codec), seen, config))
+            measured = _measure(_examples(task, name), codec)
+            splits.append(_split_report(name, measured, seen, config))
     notes = [*getattr(task, "notes", ())]
     notes += [f"{split.name}: {split.too_long}" for split in splits if split.too_long]
     unknown = unknown_advice(splits[0].unknown_targets, codec.config)
     notes += [unknown] if unknown and codec.vocabulary.num_target_words else []
     vocabulary = codec.vocabulary
     return DataReport(len(vocabulary), vocabulary.num_target_words, tuple(splits), tuple(notes))
+
+
+def _examples(task: Task, name: str) -> Sequence[Example]:
+    examples = task.split(name)
+    if not len(examples):
+        raise DataError(
+            f"the {name} split is empty: a task has at least one example in each of its splits"
+        )
+    return examples
 
 
 @dataclass

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from voi.data import Example, Source, Task
 from voi.data.example import first
-from voi.data.tasks import split_names
+from voi.data.tasks import best_orders, split_names
 from voi.devices import seeded
 from voi.model import ANY_LENGTH, Model
 from voi.search import Hypothesis
@@ -55,15 +55,12 @@ def learned(model: Model) -> Learned:
 
 def _shown(model: Model, task: Task, examples: Sequence[Example]) -> tuple[Shown, ...]:
     written = model.generate([example.source for example in examples])
-    return tuple(
-        Shown(
-            example,
-            model.infer_order(example.source, example.target),
-            task.known_orders(example),
-            best,
-        )
-        for example, (best, *_) in zip(examples, written, strict=True)
-    )
+    shown = []
+    for example, (best, *_) in zip(examples, written, strict=True):
+        order = model.infer_order(example.source, example.target)
+        known = best_orders(task.known_orders(example), len(order))
+        shown.append(Shown(example, order, known, best))
+    return tuple(shown)
 
 
 def _by_source(examples: Sequence[Example]) -> list[Example]:

@@ -170,6 +170,7 @@ def test_missing_keys_are_named(tmp_path, key):
     [
         (b'{"target": "hi"', "expected one JSON object a line"),
         (b"hello", "expected one JSON object a line"),
+        (b"[" * 10**5, "got JSON nested too deeply"),
         (b"[1, 2]", r"expected a JSON object, got \[1, 2\]"),
         (b'{"target": "\xff"}', "expected UTF-8"),
         (json.dumps(FULL | {"score": float("-inf")}).encode(), "finite, got -Infinity"),

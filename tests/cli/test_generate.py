@@ -13,7 +13,7 @@ import pytest
 from small_runs import TINY, call, tiny_trainer
 from voi import Model, load
 from voi.analysis import from_record
-from voi.data.lines import to_utf8
+from voi.lines import to_utf8
 from voi.search import Hypothesis, Sampling
 
 SOURCES = ["from-left a b c", "from-right c c a", "from-left b b b"]

@@ -1,11 +1,14 @@
 """Captions: files of several layouts, a store of regions, pairs, splits, and real files."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from shared_data import shared_data
+from small_pictures import save_images
 from voi import config
 from voi.batch import collate
 from voi.data import ImageTask, grouped
@@ -16,6 +19,8 @@ from voi.data.tasks import make_task, split_names
 from voi.errors import ConfigError, DataError
 from voi.tokens import build_codec, build_corpus
 from voi.vision.backbone import Found
+from voi.vision.extract import extract
+from voi.vision.pooled import PooledPixels
 from voi.vision.writing import StoreWriter
 
 CAPTIONS = {f"{i:012}.jpg": [f"image {i} says {j}" for j in range(1 + i % 3)] for i in range(12)}
@@ -104,9 +109,23 @@ class TestFiles:
         [
             ("c.json", "{", "not a file of captions"),
             ("c.json", "{}", "no key 'images'"),
+            ("c.json", "[]", "not a file of captions"),
+            ("c.jsonl", "[]", "line 1: list indices"),
             ("c.jsonl", '{"file": "a", "captions": []}', "a has no caption"),
             ("c.jsonl", '{"file": "a", "captions": ["x", " "]}', "a has no caption, or an empty"),
-            ("c.jsonl", '{"file": "a"}', "line 1: KeyError 'captions'"),
+            ("c.jsonl", '{"file": "a"}', "line 1: no key 'captions'"),
+            ("c.jsonl", '{"file": "a", "captions": "bus"}', "line 1: .* list of texts, got 'bus'"),
+            ("c.jsonl", '{"file": "a", "captions": [3]}', "line 1: a caption is a text, got 3"),
+            ("c.jsonl", '{"file": 7, "captions": ["x"]}', "line 1: the file .* a text, got 7"),
+            ("c.jsonl", "[" * 10**5, "line 1: not JSON that can be read .nested too deeply"),
+            ("c.json", "[" * 10**5, "nested too deeply"),
+            ("c.json", '{"images": [],\n"annotations": [}', "not JSON .*line 2, column 17"),
+            (
+                "c.json",
+                '{"images": [{"id": 2, "file_name": "a"}], "annotations": ['
+                '{"image_id": 2, "caption": "x"}, {"image_id": "2", "caption": "y"}]}',
+                "1 annotations belong to no image: image_id '2'",
+            ),
             ("c.jsonl", '{"file": "a", "captions": ["x"], "split": "dve"}', "unknown split 'dve'"),
             ("c.tsv", "a\tb\n", "line 1 has 2 columns, expected 3"),
             ("c.tsv", "", "holds no captions"),
@@ -180,8 +199,6 @@ class TestTask:
             task.split("test")
 
     def test_sources_and_pictures_by_name(self, tmp_path, store):
-        from small_pictures import save_images
-
         save_images(tmp_path / "images", ["000000000003.jpg", "new.png"])
         captions = lines(tmp_path, ("train", "val", "test"))
         task = Captions(captions=captions, regions=store, images=str(tmp_path / "images"))
@@ -193,6 +210,33 @@ class TestTask:
         assert task.picture(new.image) == tmp_path / "images" / "new.png"
         with pytest.raises(DataError, match=r"an image of .*regions or an image file, got nothing"):
             task.source("nothing.jpg")
+
+    def test_a_file_of_the_same_name_is_another_image(self, tmp_path):
+        white, stored = np.full((20, 20, 3), 255, np.uint8), tmp_path / "stored"
+        pixels = save_images(stored, ["0.png", "1.png"])["1.png"]
+        (tmp_path / "mine").mkdir()
+        mine = str(tmp_path / "mine" / "1.png")
+        Image.fromarray(white).save(mine)
+        regions = extract(stored, tmp_path / "regions", PooledPixels(), max_regions=1).store.path
+        captions = save(tmp_path / "c.jsonl", '{"file": "0.png", "captions": ["x"]}')
+        for images in (str(stored), ""):
+            task = Captions(train=captions, regions=str(regions), images=images)
+            found = task.source(mine)
+            np.testing.assert_allclose(found.features[0, :3], 1)  # colours run from -1 to 1
+            assert (found.image, task.picture(found.image)) == (mine, Path(mine))
+        task = Captions(train=captions, regions=str(regions), images=str(stored))
+        for name in ("1.png", str(stored / "1.png"), "elsewhere/1.png"):
+            found = task.source(name)
+            assert found.image == "1.png"
+            np.testing.assert_allclose(found.features[0, :3], pixels[0, 0] / 127.5 - 1, atol=1e-3)
+
+    def test_captions_of_another_folder_have_no_regions(self, tmp_path):
+        save_images(tmp_path / "images", [f"train/{i}.png" for i in range(3)])
+        regions = extract(tmp_path / "images", tmp_path / "regions", PooledPixels()).store.path
+        records = [json.dumps({"file": f"val/{i}.png", "captions": ["x"]}) for i in range(3)]
+        path = save(tmp_path / "c.jsonl", "\n".join(records))
+        with pytest.raises(DataError, match=r"3 of 3 images .*val/0\.png"):
+            Captions(train=path, regions=str(regions)).split("train")
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -217,7 +261,8 @@ class TestTask:
 class TestRealFiles:
     """Counts as the documentation of the shared data gives them."""
 
-    def test_official_captions(self):
+    def test_official_captions(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("VOI_CACHE", str(tmp_path))
         found = read_captions(shared_data("coco_captions", "captions_val2017.json.gz"))
         assert (len(found), sum(len(image.captions) for image in found)) == (5000, 25014)
 

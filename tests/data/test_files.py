@@ -27,6 +27,20 @@ def examples(number, start=0):
     return [Example(f"s {i}", f"t {i}") for i in range(start, start + number)]
 
 
+def test_names_of_splits_may_have_capitals(tmp_path):
+    for name in ("Train.src", "Train.tgt", "VALID.src", "VALID.tgt.gz", "Test.TSV"):
+        text = b"a\tb\n" if name == "Test.TSV" else name.encode() + b"\n"
+        (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    task = FileTask(folder=str(tmp_path))
+    assert list(task.split("train")) == [Example("Train.src", "Train.tgt")]
+    assert list(task.split("valid")) == [Example("VALID.src", "VALID.tgt.gz")]
+    assert list(task.split("test")) == [Example("a", "b")]
+    for name in ("train.src", "train.tgt"):
+        (tmp_path / name).write_text("x\n")
+    with pytest.raises(DataError, match=r"could be the train split: .*/Train, .*/train: keep one"):
+        FileTask(folder=str(tmp_path)).split("train")
+
+
 @pytest.mark.parametrize("gz", ["", ".gz"])
 @pytest.mark.parametrize("name", ["tsv", "jsonl", "pair"])
 @pytest.mark.parametrize("valid", ["valid", "dev", "validation", "val"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voi.data import lines
+from voi import lines
 from voi.data.files import FileTask
 from voi.data.holdout import held_out, num_held_out
 from voi.errors import DataError

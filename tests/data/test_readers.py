@@ -89,6 +89,8 @@ def test_bad_lines_of_columns(tmp_path, line, problem):
     ("line", "problem"),
     [
         (b"{", r"line 2 is not JSON \(.*, column 2\)"),
+        (b"1" * 5000, r"line 2 is not JSON that can be read \(.*5000 digits\)"),
+        (b"[" * 10**5, r"line 2 is not JSON that can be read \(nested too deeply\)"),
         (b"", r"line 2 is blank"),
         (b'{"source": "\\ud83d", "target": "b"}', r"line 2 has a 'source' with half a surrogate"),
         (b'["a", "b"]', r"line 2 is no object with the key 'source'"),
@@ -106,6 +108,12 @@ def test_bad_lines_of_json(tmp_path, line, problem):
     path = write(tmp_path, "a.jsonl", good + line + b"\n" + good)
     with pytest.raises(DataError, match=rf"a\.jsonl: 1 of 3 lines cannot be used: {problem}"):
         read_jsonl(path, Fields())
+
+
+@pytest.mark.parametrize("line", [b"1" * 5000, b"[" * 10**5 + b"]" * 10**5])
+def test_json_that_python_cannot_read_is_left_out(tmp_path, line):
+    path = write(tmp_path, "a.jsonl", line + b'\n{"source": "a", "target": "b"}\n')
+    assert [e.target for e in read_jsonl(path, Fields(), "skip")] == ["b"]
 
 
 def test_bad_lines_of_parallel_files(tmp_path):

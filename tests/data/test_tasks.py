@@ -2,7 +2,7 @@
 
 import pytest
 
-from voi.data.tasks import TASKS, make_task, target_kind
+from voi.data.tasks import TASKS, make_task, order_distance, target_kind
 from voi.errors import ConfigError, DataError
 
 SMALL = {
@@ -101,6 +101,16 @@ class TestContract:
     def test_unknown_option_names_the_nearest(self, name):
         with pytest.raises(ConfigError, match=r'did you mean "data\.options\.train"'):
             make_task(name, {"trian": 5})
+
+
+@pytest.mark.parametrize("name", ["sudoku4", "addition", "chain"])
+def test_known_orders_are_of_as_many_tokens_as_words(name):
+    task = small(name)
+    example = task.split("valid")[0]
+    num_words = len(example.target.split())
+    for num_tokens in (num_words - 1, num_words + 1, 2 * num_words):
+        assert order_distance(task, example, range(num_tokens)) is None
+    assert order_distance(task, example, task.known_orders(example)[0]) == 0
 
 
 def test_unknown_task_names_the_nearest():

@@ -52,6 +52,14 @@ def test_learned_orders_are_inferred_from_the_targets(model):
         assert len(trace.samples) == 3
 
 
+def test_known_orders_of_other_tokens_are_left_out(model):
+    longer = [replace(example, target=f"{example.target} d") for example in TEXTS]
+    known = dict(zip(TEXTS, map(reversed_orders, longer), strict=True))
+    for collect in (learned_traces, generated_traces):
+        traces = collect(model, TEXTS, known_orders=known.__getitem__)
+        assert [trace.known_orders for trace in traces] == [None] * len(TEXTS)
+
+
 def test_scores_are_the_decoders(model):
     corpus, _ = build_corpus(TEXTS, model.codec, ANY_LENGTH)
     for row, trace in enumerate(learned_traces(model, TEXTS)):

@@ -13,7 +13,7 @@ from shared_data import shared_data
 from small_pictures import FakeDetector, save_images
 from voi.cli.app import app
 from voi.errors import ConfigError, DataError, MissingExtraError, VoiError
-from voi.vision.extract import extract, make_backbone, regions_of
+from voi.vision.extract import backbone_of, extract, make_backbone, regions_of
 from voi.vision.pooled import PooledPixels, grid_boxes
 from voi.vision.store import open_store
 
@@ -28,6 +28,11 @@ def voi(*arguments):
         raise result.exception
     assert result.exit_code == 0, result.output
     return result.stdout, result.stderr
+
+
+def stop_after_one(_, done, total):
+    if done == 1:
+        raise KeyboardInterrupt
 
 
 class TestDetected:
@@ -63,6 +68,47 @@ class TestDetected:
         assert (done.num_resumed, detector.batches) == (4, [1])
         extract(tmp_path / "images", tmp_path / "straight", FakeDetector(), batch_size=2)
         assert (tmp_path / "out").read_bytes() == (tmp_path / "straight").read_bytes()
+
+    @pytest.mark.parametrize("changed", ["folder", "part", "weights", "boxes"])
+    def test_what_goes_on_is_the_same_extraction(self, tmp_path, changed):
+        for folder in ("images", "others"):
+            save_images(tmp_path / folder, NAMES)
+        for name in ("weights", "boxes.jsonl"):
+            (tmp_path / name).write_text('{"file": "a.png", "boxes": [[0, 0, 4, 3]]}')
+        given = {
+            "images": tmp_path / "images",
+            "boxes": tmp_path / "boxes.jsonl" if changed == "boxes" else None,
+            "part": "1/2",
+        }
+        given |= {"out": tmp_path / "out", "backbone": FakeDetector(), "batch_size": 1}
+        given["backbone"].weights = tmp_path / "weights"
+        with pytest.raises(KeyboardInterrupt):
+            extract(**given, told=stop_after_one)
+        if changed == "folder":
+            given["images"] = tmp_path / "others"
+        elif changed == "part":
+            given["part"] = "2/2"
+        else:  # as many bytes as before
+            path = tmp_path / ("weights" if changed == "weights" else "boxes.jsonl")
+            path.write_text('{"file": "b.png", "boxes": [[0, 0, 4, 3]]}')
+        with pytest.raises(DataError, match="go on with the same settings, or remove the folder"):
+            extract(**given)
+
+    def test_weights_that_have_changed_describe_no_further_image(self, tmp_path, monkeypatch):
+        save_images(tmp_path / "images", NAMES[:1])
+        detector = FakeDetector()
+        detector.weights = tmp_path / "weights"
+        detector.weights.write_text("old")
+        store = extract(tmp_path / "images", tmp_path / "out", detector).store
+        asked = []
+        monkeypatch.setattr(
+            "voi.vision.extract.make_backbone", lambda *given: asked.append(given) or detector
+        )
+        assert backbone_of(store) is detector
+        assert asked == [("fake", detector.weights.resolve())]
+        detector.weights.write_text("new")
+        with pytest.raises(DataError, match=r"other weights than those of .*weights: put the file"):
+            backbone_of(store)
 
     def test_broken_files_are_named_and_left_out(self, tmp_path):
         save_images(tmp_path / "images", NAMES)
@@ -125,7 +171,9 @@ def test_parts_are_joined_to_what_one_process_finds(tmp_path):
     said, _ = voi("data", "join", *parts, "--out", tmp_path / "joined")
     assert "5 images, 25 regions" in said
     whole, joined = open_store(tmp_path / "whole"), open_store(tmp_path / "joined")
-    assert (joined.settings, dict(joined.broken)) == (whole.settings, dict(whole.broken))
+    assert dict(joined.broken) == dict(whole.broken)
+    named = {"joined": [str(path.resolve()) for path in parts]}
+    assert {**joined.settings, "part": "1/1"} == {**whole.settings, **named}
     assert sorted(joined.names) == sorted(whole.names)
     for image, name in enumerate(joined.names):
         other = whole.find(name)
@@ -133,6 +181,11 @@ def test_parts_are_joined_to_what_one_process_finds(tmp_path):
             ours, theirs = getattr(joined, field), getattr(whole, field)
             np.testing.assert_array_equal(ours[joined.rows(image)], theirs[whole.rows(other)])
         assert joined.labels(image) == whole.labels(other)
+    save_images(tmp_path / "more", ["more/f.png"])
+    voi(*options[:2], tmp_path / "more", *options[3:], "--out", tmp_path / "rest")
+    voi("data", "join", tmp_path / "joined", tmp_path / "rest", "--out", tmp_path / "all")
+    assert open_store(tmp_path / "all").names == (*joined.names, "more/f.png")
+    assert "images" not in open_store(tmp_path / "all").settings
     with pytest.raises(DataError, match=r"a\.png is in .*part1 and in .*whole"):
         voi("data", "join", parts[0], tmp_path / "whole", "--out", tmp_path / "twice")
     voi(*options[:-1], 4, "--part", "2/2", "--out", tmp_path / "fewer")
@@ -152,6 +205,10 @@ def test_one_line_for_what_cannot_be_done(tmp_path):
         voi(*given, "--backbone", "pool")
     with pytest.raises(ConfigError, match="--weights are those of faster-rcnn"):
         voi(*given, "--backbone", "pooled", "--weights", "w.pth")
+    with pytest.raises(ConfigError, match="device 'gpu' cannot be used here"):
+        voi(*given, "--backbone", "pooled", "--device", "gpu")
+    with pytest.raises(ConfigError, match="pooled works on cpu alone, got --device meta"):
+        voi(*given, "--backbone", "pooled", "--device", "meta")
     with pytest.raises(DataError, match="expected a folder of images"):
         voi("data", "regions", tmp_path / "no", "--out", tmp_path / "out", "--backbone", "pooled")
     (tmp_path / "empty").mkdir()

@@ -55,9 +55,10 @@ def test_what_is_written_is_read(tmp_path):
     assert os.listdir(tmp_path) == ["regions"]
 
 
-def test_images_are_found_by_path_name_and_number(tmp_path):
+def test_images_are_found_by_path_its_end_and_number(tmp_path):
     store = written(tmp_path / "regions")
-    assert [store.find(name) for name in ("b/c.jpg", "elsewhere/c.jpg", "d.jpg")] == [1, 1, None]
+    assert [store.find(name) for name in ("b/c.jpg", "c.jpg", "x/b/c.jpg")] == [1, 1, 1]
+    assert [store.find(name) for name in ("elsewhere/c.jpg", "d.jpg")] == [None, None]
     assert store.find("COCO_val2014_000000000139.jpg") == store.find("139") == 3
 
 

@@ -137,6 +137,10 @@ def _read_line(line: bytes, place: str) -> Trace:
             f"{place}: expected one JSON object a line, got: {error.msg} at column {error.colno}: "
             "mend or remove the line"
         ) from error
+    except RecursionError as error:
+        raise DataError(
+            f"{place}: expected a trace, got JSON nested too deeply: mend or remove the line"
+        ) from error
     except (ValueError, OverflowError) as error:
         raise DataError(f"{place}: {error}") from error
 

@@ -21,8 +21,8 @@ from voi.analysis import to_record
 from voi.cli.app import Beam, Device, app, names_of, refuse, split_keywords
 from voi.cli.drawing import draw_steps, visible
 from voi.data.files import FileTask
-from voi.data.lines import UTF16, is_packed, to_utf8, unpacked
 from voi.errors import ConfigError, DataError, VoiError
+from voi.lines import UTF16, is_packed, to_utf8, unpacked
 from voi.model import Model, load
 from voi.search import Hypothesis, Sampling, rules_with_keywords
 

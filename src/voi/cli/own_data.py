@@ -8,9 +8,9 @@ import typer
 
 from voi import experiments
 from voi.data.files import FileTask
-from voi.data.lines import is_packed
 from voi.data.tasks import TASKS
 from voi.errors import ConfigError
+from voi.lines import is_packed
 from voi.tables import merged
 
 _PLACES = ("train", "valid", "test", "folder", "hub")

@@ -1,16 +1,13 @@
 """Files of captions: COCO's, Karpathy's and Flickr30k's, JSON lines, tab-separated lines."""
 
-import gzip
-import json
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from voi.data.lines import Lines
 from voi.data.splits import SPLITS
 from voi.errors import DataError
+from voi.lines import Lines, ending_of, json_file, json_lines
 
 _SPLITS: Mapping[str, str] = {  # what files call a split -> its name here
     **{called: name for name, names in SPLITS.items() for called in names},
@@ -18,7 +15,6 @@ _SPLITS: Mapping[str, str] = {  # what files call a split -> its name here
     "train2017": "train",
     "val2017": "valid",
 }
-_BAD = (KeyError, TypeError, ValueError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -37,17 +33,16 @@ def read_captions(path: Path) -> list[Captioned]:
     with `file`, `captions` and perhaps `split`, or tab-separated lines `image, split, caption`;
     each may end in .gz. Images of a tab-separated file are named by their first column alone.
     """
-    ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    ending = ending_of(path)
     if ending not in _READERS:
         raise DataError(f"{path} is no file of captions: expected one of {', '.join(_READERS)}")
     if not path.is_file():
         raise DataError(f"no file {path}: name a file of captions (docs/captions.md)")
     try:
         found = list(_READERS[ending](path))
-    except _BAD as error:
-        reason = f"no key {error}" if isinstance(error, KeyError) else str(error)
+    except ValueError as error:
         raise DataError(
-            f"{path} is not a file of captions ({reason}): docs/captions.md says what it holds"
+            f"{path} is not a file of captions ({error}): docs/captions.md says what it holds"
         ) from error
     for image in found:
         if not image.captions or not all(caption.strip() for caption in image.captions):
@@ -57,38 +52,43 @@ def read_captions(path: Path) -> list[Captioned]:
     return found
 
 
-def _json(path: Path) -> Iterator[Captioned]:
-    table = _table(path)
-    if "annotations" in table:
-        return _coco(table)
-    return (
-        Captioned(
-            "/".join(filter(None, (image.get("filepath", ""), image["filename"]))),
-            tuple(_text(sentence["raw"]) for sentence in image["sentences"]),
-            _split(image["split"]),
-        )
-        for image in table["images"]
-    )
+def _json(path: Path) -> list[Captioned]:
+    def read(table: Any) -> list[Captioned]:
+        return list((_coco if "annotations" in table else _karpathy)(table))
+
+    return json_file(path, read)
 
 
-def _coco(table: Mapping[str, Any]) -> Iterator[Captioned]:
+def _karpathy(table: Any) -> Iterator[Captioned]:
+    for image in table["images"]:
+        name = "/".join(filter(None, (image.get("filepath", ""), image["filename"])))
+        captions = (sentence["raw"] for sentence in image["sentences"])
+        yield Captioned(name, tuple(map(_text, captions)), _split(image["split"]))
+
+
+def _coco(table: Any) -> Iterator[Captioned]:
     captions: dict[Any, list[str]] = {}
     for each in table["annotations"]:
         captions.setdefault(each["image_id"], []).append(_text(each["caption"]))
-    for image in table["images"]:
-        if image["id"] in captions:  # the files of test images have none
-            yield Captioned(image["file_name"], tuple(captions[image["id"]]))
+    images = {image["id"]: _name(image["file_name"]) for image in table["images"]}
+    stray = [image for image in captions if image not in images]
+    if stray:
+        count = sum(len(captions[image]) for image in stray)
+        raise ValueError(f"{count} annotations belong to no image: image_id {stray[0]!r}")
+    for image, name in images.items():
+        if image in captions:  # the files of test images have none
+            yield Captioned(name, tuple(captions[image]))
 
 
 def _json_lines(path: Path) -> Iterator[Captioned]:
-    lines = Lines(path)
-    for number in range(len(lines)):
-        try:
-            record = json.loads(lines[number])
-            split = _split(record["split"]) if "split" in record else ""
-            yield Captioned(record["file"], tuple(map(_text, record["captions"])), split)
-        except (*_BAD, DataError) as error:
-            raise ValueError(f"line {number + 1}: {type(error).__name__} {error}") from error
+    return json_lines(path, _of_record)
+
+
+def _of_record(record: Any) -> Captioned:
+    if not isinstance(record["captions"], list):
+        raise ValueError(f"captions must be a list of texts, got {record['captions']!r}")
+    split = _split(record["split"]) if "split" in record else ""
+    return Captioned(_name(record["file"]), tuple(map(_text, record["captions"])), split)
 
 
 def _tab_separated(path: Path) -> Iterator[Captioned]:
@@ -118,26 +118,26 @@ def _flickr(path: Path) -> Iterator[Captioned]:
         yield Captioned(image, tuple(texts))
 
 
-def _table(path: Path) -> Mapping[str, Any]:
-    try:
-        content = path.read_bytes()
-        return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"it cannot be read: {error}") from error
-
-
 def _split(name: str) -> str:
     if name not in _SPLITS:
         raise ValueError(f"unknown split {name!r}, known: {', '.join(_SPLITS)}")
     return _SPLITS[name]
 
 
-def _text(caption: str) -> str:
+def _name(image: object) -> str:
+    if not isinstance(image, str):
+        raise ValueError(f"the file of an image is named by a text, got {image!r}")
+    return image
+
+
+def _text(caption: object) -> str:
     """Return a caption on one line; those of COCO end in blanks and line feeds now and then."""
+    if not isinstance(caption, str):
+        raise ValueError(f"a caption is a text, got {caption!r}")
     return " ".join(caption.split())
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[Captioned]]] = {
+_READERS: Mapping[str, Callable[[Path], Iterable[Captioned]]] = {
     ".json": _json,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,

@@ -16,7 +16,7 @@ from voi.data.holdout import held_out
 from voi.data.keys import text_key
 from voi.data.splits import SPLITS, check_split
 from voi.errors import ConfigError, DataError
-from voi.vision.extract import make_backbone, regions_of
+from voi.vision.extract import backbone_of, regions_of
 from voi.vision.images import read_image
 from voi.vision.names import NameIndex
 from voi.vision.store import RegionStore, open_store
@@ -71,20 +71,26 @@ class Captions:
     def source(self, image: str) -> Regions:
         """Return the regions of an image of the store, or of an image file that it does not have.
 
-        The store finds an image by its path, its file name or its COCO number.
+        The store finds an image by its path, the end of it or its COCO number.
         """
         row = self.store.find(image)
-        if row is not None:
+        if row is not None and not self._is_another(image, self.store.names[row]):
             return stored_regions(self.store, row)
         if not Path(image).is_file():
             raise DataError(
                 f"expected an image of {self.regions} or an image file, got "
                 f"{image}{_why(self.store, image)}"
             )
-        settings = self.store.settings
-        backbone = make_backbone(settings["backbone"])
-        found = regions_of(read_image(Path(image)), backbone, settings["max_regions"])
+        pixels, most = read_image(Path(image)), self.store.settings["max_regions"]
+        found = regions_of(pixels, backbone_of(self.store), most)
         return Regions(found.features, found.boxes, image, found.labels)
+
+    def _is_another(self, image: str, name: str) -> bool:
+        """Is a name that fits an image of the store the path of some other file?"""
+        stored = Path(self.images or self.store.settings.get("images") or "") / name
+        if image == name or not Path(image).is_file():
+            return False
+        return not (stored.is_file() and stored.samefile(image))
 
     def picture(self, image: str) -> Path | None:
         """Return the file of an image, if it is at hand."""

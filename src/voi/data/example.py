@@ -130,7 +130,8 @@ class Task(Protocol):
       task gets, and whether its words have parts of speech;
     - `is_right(example, text)`, if it accepts other targets than the given one;
     - `order_distance(example, order)`, if it has too many best orders to list: the distance to
-      the nearest of all, where else the nearest of `known_orders` counts;
+      the nearest of all, where else the nearest of `known_orders` counts; None if it knows none
+      for so many tokens;
     - `split_names`, the splits it has, if some of the three are missing;
     - `notes`, lines on how its splits came about, printed before training;
     - `paths`, names of the fields that say where its files are.
@@ -141,7 +142,10 @@ class Task(Protocol):
         ...
 
     def known_orders(self, example: Example) -> tuple[tuple[int, ...], ...]:
-        """Return the equally good best orders of the target's tokens; empty if none is known."""
+        """Return the equally good best orders of the target's tokens; empty if none is known.
+
+        Where `data.tokens` cuts a target into another number of tokens, they are left out.
+        """
         ...
 
 

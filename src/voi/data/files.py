@@ -18,6 +18,7 @@ from voi.data.readers import BadLines, Fields, Records, read_jsonl, read_paralle
 from voi.data.splits import SPLITS, check_split
 from voi.data.unread import no_csv, unread, unread_error
 from voi.errors import ConfigError, DataError
+from voi.lines import ending_of
 
 _READERS = {
     ".tsv": read_tsv,
@@ -176,10 +177,11 @@ class FileTask:
             return [path] if (path := getattr(self, name)) else []
         if self.hub:
             return [known for known in SPLITS[name] if known in self._hub_splits]
-        stems = [Path(self.folder) / known for known in SPLITS[name]]
-        names = {f"{stem.name}{end}{gz}" for stem in stems for end in _READERS for gz in _GZ}
+        names = {f"{known}{end}{gz}" for known in SPLITS[name] for end in _READERS for gz in _GZ}
         there = sorted(Path(self.folder).iterdir()) if Path(self.folder).is_dir() else []
         files = [path for path in there if path.name.lower() in names and path.is_file()]
+        stems = sorted({path.with_name(path.name.partition(".")[0]) for path in there})
+        stems = [stem for stem in stems if stem.name.lower() in SPLITS[name]]
         pairs = [stem for stem in stems if _pair(stem, self.source_suffix, self.target_suffix)]
         return [str(path) for path in (*files, *pairs)]
 
@@ -215,7 +217,7 @@ class FileTask:
         pair = _pair(path, *suffixes)
         if pair:
             return read_parallel(*pair, self.bad_lines)
-        ending = Path(path.name.lower().removesuffix(".gz")).suffix
+        ending = ending_of(path)
         if ending in _READERS:
             return _READERS[ending](path, fields, self.bad_lines)
         if ending == ".csv" and path.is_file():

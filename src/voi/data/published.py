@@ -79,13 +79,15 @@ def translation_memory(path: Path, source: str, target: str) -> Iterator[tuple[s
     with _opened(path) as file:
         try:
             steps = ElementTree.iterparse(file, events=("start", "end"))
-            _, root = next(steps)
+            _, parent = next(steps)
             for event, element in steps:
-                if event == "end" and element.tag == "tu":
+                if event == "start" and element.tag == "body":
+                    parent = element
+                elif event == "end" and element.tag == "tu":
                     texts = _texts(element)
                     if source in texts and target in texts:
                         yield texts[source], texts[target]
-                    root.clear()  # what has been read need not stay in memory
+                    parent.clear()  # what has been read need not stay in memory
         except (ElementTree.ParseError, OSError, EOFError, zlib.error) as error:
             raise DataError(f"{path} cannot be read ({error}): fetch it again") from error
 

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from voi.data.example import Example, LazyExamples
-from voi.data.lines import Lines, NotUtf8Error, converted_by, to_utf8
 from voi.errors import DataError
+from voi.lines import Lines, NotUtf8Error, converted_by, json_value, to_utf8
 from voi.tables import unknown_name
 
 MAX_SHOWN = 5  # problems named in one message
@@ -212,10 +212,11 @@ def read_jsonl(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Rec
 
     def parse(row: int) -> Example:
         place = line_number(row)
+        text = _line(lines, row)
         try:
-            record = json.loads(_line(lines, row))
-        except json.JSONDecodeError as error:
-            raise DataError(f"{place} is not JSON ({error.msg}, column {error.colno})") from error
+            record = json_value(text)
+        except ValueError as error:
+            raise DataError(f"{place} is {error}") from error
         return example_of_record(record, fields, place)
 
     rows = Rows(str(path), np.arange(len(lines)), parse)
@@ -224,7 +225,7 @@ def read_jsonl(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Rec
 
 def _is_array(lines: Lines) -> bool:
     """Is the whole file one JSON array, in one line or in many?"""
-    with contextlib.suppress(DataError):
+    with contextlib.suppress(DataError, ValueError, RecursionError):
         if not len(lines) or not lines[0].lstrip().startswith("["):
             return False
         try:

@@ -85,9 +85,14 @@ class Sudoku4:
         first, last = puzzle.greedy(min), puzzle.greedy(max)
         return tuple(dict.fromkeys((first, last, puzzle.in_rounds())))
 
-    def order_distance(self, example: Example, order: Sequence[int]) -> float:
-        """Return the normalised Levenshtein distance to the nearest of all valid orders."""
-        return nearest_valid(order, Puzzle.of(example).table())
+    def order_distance(self, example: Example, order: Sequence[int]) -> float | None:
+        """Return the normalised Levenshtein distance to the nearest of all valid orders.
+
+        None for an order of other tokens than cells, such as pieces of words.
+        """
+        puzzle = Puzzle.of(example)
+        is_of_cells = len(order) == len(puzzle.blanks)
+        return nearest_valid(order, puzzle.table()) if is_of_cells else None
 
     def is_right(self, example: Example, text: str) -> bool:
         """Return whether a text fills every empty cell once and breaks no rule."""

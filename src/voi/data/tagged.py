@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from voi.data.lines import Lines, NotUtf8Error, to_utf8
 from voi.errors import DataError
+from voi.lines import Lines, NotUtf8Error, to_utf8
 from voi.pos import accepted_tag
 from voi.pos.perceptron import TaggedSentence
 

@@ -62,9 +62,19 @@ def order_distance(task: Task, example: Example, order: Sequence[int]) -> float 
     """
     own = getattr(task, "order_distance", None)
     if own is not None:
-        return float(own(example, order))
-    known = task.known_orders(example)
+        distance = own(example, order)
+        return None if distance is None else float(distance)
+    known = best_orders(task.known_orders(example), len(order))
     return nearest(order, known) if known else None
+
+
+def best_orders(known: Sequence[tuple[int, ...]], num_tokens: int) -> tuple[tuple[int, ...], ...]:
+    """Return the orders a task knows that are of so many tokens: those of other tokens are none.
+
+    >>> best_orders([(1, 0)], 2), best_orders([(1, 0)], 5)
+    (((1, 0),), ())
+    """
+    return tuple(order for order in known if len(order) == num_tokens)
 
 
 def accepts_more(task: Task) -> bool:

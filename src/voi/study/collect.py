@@ -10,7 +10,7 @@ from voi.analysis import Trace, slots_of
 from voi.batch import collate, make_batches
 from voi.data import Example, Regions, Source, Task
 from voi.data.example import source_text
-from voi.data.tasks import chosen_split, target_kind
+from voi.data.tasks import best_orders, chosen_split, target_kind
 from voi.devices import seeded
 from voi.model import ANY_LENGTH, Model
 from voi.plots.stepper import RegionView
@@ -138,7 +138,7 @@ def _learned_trace(
         slot_scores=inferred.slot_scores,
         reference=example.target,
         samples=inferred.samples or None,
-        known_orders=tuple(known) or None,
+        known_orders=best_orders(known, len(inferred.order)) or None,
     )
 
 
@@ -169,9 +169,9 @@ def _generated_trace(
     codec: Codec, example: Example, best: Hypothesis, known_orders: KnownOrders
 ) -> Trace:
     is_reference = list(best.tokens) == codec.tokenizer.target_tokens(example.target)
-    known = (tuple(known_orders(example)) or None) if is_reference else None
+    known = best_orders(known_orders(example), len(best.tokens)) if is_reference else ()
     trace = best.to_trace(source_text(example.source), example.target)
-    return replace(trace, known_orders=known)
+    return replace(trace, known_orders=known or None)
 
 
 def run_series(

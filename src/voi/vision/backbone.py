@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -31,6 +32,7 @@ class Backbone(Protocol):
     """Describes the regions of images."""
 
     name: str
+    weights: Path | None  # the file of its weights; None where the name says it all
 
     def describe(self, images: Sequence[Pixels], boxes: Sequence[Boxes]) -> list[Features]:
         """Return one vector per box, for each image."""

@@ -1,6 +1,5 @@
 """Boxes that are given: COCO's annotation format, or one JSON object per image and line."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from voi.errors import DataError
+from voi.lines import ending_of, json_file, json_lines
 from voi.vision.names import NameIndex
 
 
@@ -36,17 +36,20 @@ class _Record:
 
 
 class GivenBoxes:
-    """The boxes of an annotation file by image; crowds and boxes without area are left out."""
+    """The boxes of an annotation file by image; crowds and boxes without area are left out.
+
+    The area is that of the shares as they are stored, in single precision.
+    """
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
             raise DataError(f"no file {path}: give --boxes a COCO annotation file or JSON lines")
         try:
-            self._records = list(_read_lines(path) if _is_lines(path) else _read_coco(path))
-        except (KeyError, TypeError, ValueError) as error:
+            self._records = _read(path)
+        except ValueError as error:
             raise DataError(
-                f"{path} is not what --boxes takes ({type(error).__name__}: {error}): expected "
-                f"COCO's annotation format, or JSON lines with file and boxes (docs/captions.md)"
+                f"{path} is not what --boxes takes ({error}): expected COCO's annotation format, "
+                f"or JSON lines with file and boxes (docs/captions.md)"
             ) from error
         self._index = NameIndex([record.name for record in self._records])
 
@@ -63,44 +66,44 @@ class GivenBoxes:
         if not pairs:
             return None
         boxes, labels = zip(*pairs, strict=True)
-        return Annotated(np.array(boxes, np.float32), tuple(labels))
+        return Annotated(np.stack(boxes), tuple(labels))
 
 
-def _is_lines(path: Path) -> bool:
-    return path.suffix in (".jsonl", ".ndjson")
+def _read(path: Path) -> list[_Record]:
+    if ending_of(path) in (".jsonl", ".ndjson"):
+        return list(json_lines(path, _of_line))
+    return json_file(path, lambda table: list(_of_coco(table)))
 
 
-def _read_coco(path: Path) -> Iterator[_Record]:
-    table = json.loads(path.read_text(encoding="utf-8"))
-    labels = {category["id"]: category["name"] for category in table.get("categories", [])}
+def _of_coco(table: Any) -> Iterator[_Record]:
+    labels = {each["id"]: _text(each["name"]) for each in table.get("categories", [])}
     by_image: dict[Any, list[tuple[tuple[float, ...], str]]] = {}
     for each in table["annotations"]:
         if not each.get("iscrowd", 0):
             pair = (_checked(each["bbox"]), labels.get(each.get("category_id"), ""))
             by_image.setdefault(each["image_id"], []).append(pair)
     for image in table["images"]:
-        yield _Record(image["file_name"], _size(image), by_image.get(image["id"], []))
+        yield _Record(_text(image["file_name"]), _size(image), by_image.get(image["id"], []))
 
 
-def _read_lines(path: Path) -> Iterator[_Record]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-                boxes = [_pair(each) for each in record["boxes"] or []]
-                yield _Record(record["file"], _size(record), [pair for pair in boxes if pair])
-            except (KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"line {number}: {type(error).__name__} {error}") from error
+def _of_line(record: Any) -> _Record:
+    boxes = [_pair(each) for each in record["boxes"] or []]
+    return _Record(_text(record["file"]), _size(record), [pair for pair in boxes if pair])
 
 
 def _pair(box: Any) -> tuple[tuple[float, ...], str] | None:
     """Return a box and its label, of an object or of a bare list; None for a crowd."""
     if isinstance(box, dict):
-        label = box.get("category", "")
-        return None if box.get("iscrowd", 0) else (_checked(box["bbox"]), label)
+        label = box.get("category")
+        named = "" if label is None else _text(label)
+        return None if box.get("iscrowd", 0) else (_checked(box["bbox"]), named)
     return _checked(box), ""
+
+
+def _text(name: Any) -> str:
+    if not isinstance(name, str):
+        raise ValueError(f"a file and a category are named by a text, got {name!r}")
+    return name
 
 
 def _checked(box: Any) -> tuple[float, ...]:
@@ -110,14 +113,19 @@ def _checked(box: Any) -> tuple[float, ...]:
     return numbers
 
 
-def _size(record: dict[str, Any]) -> tuple[float, float] | None:
-    return (float(record["width"]), float(record["height"])) if "width" in record else None
+def _size(record: Any) -> tuple[float, float] | None:
+    if "width" not in record:
+        return None
+    width, height = float(record["width"]), float(record["height"])
+    if not (width > 0 and height > 0):
+        raise ValueError(f"width and height are above 0, got {width:g} and {height:g}")
+    return width, height
 
 
 def _shares(box: tuple[float, ...], size: tuple[float, float]) -> Float[np.ndarray, "4"]:
     left, top, across, down = box
     corners = np.array([left, top, left + across, top + down])
-    return np.clip(corners / np.array([*size, *size], float), 0, 1)
+    return np.clip(corners / np.array([*size, *size], float), 0, 1).astype(np.float32)
 
 
 def _area(box: Float[np.ndarray, "4"]) -> float:

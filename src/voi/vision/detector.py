@@ -32,9 +32,9 @@ class FasterRCNN:
         published = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1
         self.categories: Sequence[str] = published.meta["categories"]
         self.device = device
-        path = weights or _cached(published.url)
+        self.weights: Path | None = weights or _cached(published.url)
         self.network = _network(detection)
-        _load(self.network, path)
+        _load(self.network, self.weights)
         self.network.to(device).eval()
 
     def detect(self, images: Sequence[Pixels], max_regions: int) -> list[Found]:

@@ -1,6 +1,7 @@
 """EfficientNet-lite0 with the ImageNet weights that its own package carries."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ class EfficientNetLite0:
 
     name = "efficientnet-lite0"
     width = 1280
+    weights: Path | None = None  # its package has one version
 
     def __init__(self, device: str = "cpu") -> None:
         self.device = device

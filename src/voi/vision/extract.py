@@ -1,12 +1,13 @@
 """A folder of images -> a store of regions: batched, resumable, broken files named."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from voi.devices import check_device
 from voi.errors import ConfigError, DataError
 from voi.progress import Told, untold
 from voi.tables import unknown_name
@@ -41,7 +42,10 @@ def make_backbone(name: str, weights: Path | None = None, device: str = "cpu") -
         raise unknown_name("backbone", name, BACKBONES)
     if weights is not None and name != "faster-rcnn":
         raise ConfigError(f"--weights are those of faster-rcnn, the backbone is {name}")
+    check_device(device)
     if name == "pooled":
+        if device != "cpu":
+            raise ConfigError(f"the backbone pooled works on cpu alone, got --device {device}")
         return PooledPixels()
     if name == "efficientnet-lite0":
         from voi.vision.efficientnet import EfficientNetLite0
@@ -50,6 +54,18 @@ def make_backbone(name: str, weights: Path | None = None, device: str = "cpu") -
     from voi.vision.detector import FasterRCNN
 
     return FasterRCNN(weights, device)
+
+
+def backbone_of(store: RegionStore) -> Backbone:
+    """Return the backbone that a store was made with, to describe further images in its way."""
+    file = store.settings.get("weights_file")
+    made = make_backbone(store.settings["backbone"], Path(file) if file else None)
+    if _contents(made.weights) != store.settings.get("weights"):
+        raise DataError(
+            f"{store.path} was made with other weights than those of {made.weights}: put the file "
+            f"back, or extract the image with `voi data regions --weights`"
+        )
+    return made
 
 
 def extract(
@@ -77,8 +93,9 @@ def extract(
     if not names:
         raise ConfigError(f"part {part} of {images} has no image: divide it into fewer parts")
     given = GivenBoxes(boxes) if boxes else None
-    settings = {"backbone": backbone.name, "max_regions": max_regions, "boxes": _source(boxes)}
-    writer = StoreWriter(out, settings)
+    settings = {"backbone": backbone.name, "max_regions": max_regions, "boxes": _contents(boxes)}
+    settings |= {"weights": _contents(backbone.weights), "weights_file": _place(backbone.weights)}
+    writer = StoreWriter(out, {**settings, "images": _place(images), "part": part})
     resumed = writer.images & set(names)
     work = _Work(images, backbone, given, max_regions)
     left = [name for name in names if name not in resumed]
@@ -154,9 +171,16 @@ def _grid(max_regions: int) -> Annotated:
     return Annotated(boxes, ("",) * len(boxes))
 
 
-def _source(boxes: Path | None) -> Any:
-    """Return what tells one file of boxes from another."""
-    return None if boxes is None else [boxes.name, boxes.stat().st_size]
+def _contents(path: Path | None) -> str | None:
+    """Return what tells the contents of one file from those of another."""
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _place(path: Path | None) -> str | None:
+    return None if path is None else str(path.resolve())
 
 
 def _first(broken: Mapping[str, str]) -> str:

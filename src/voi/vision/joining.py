@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from voi.errors import ConfigError, DataError
 from voi.vision.backbone import Found
@@ -9,6 +10,7 @@ from voi.vision.store import RegionStore, open_store
 from voi.vision.writing import StoreWriter
 
 IMAGES_AT_ONCE = 256
+PLACES = ("images", "part", "weights_file", "joined")  # settings in which parts may differ
 
 
 def share_of(names: Sequence[str], part: str) -> Sequence[str]:
@@ -29,19 +31,10 @@ def join_stores(paths: Sequence[Path], out: Path) -> RegionStore:
     All must have been made with the same settings, and no image may be in two of them.
     """
     stores = [open_store(path) for path in paths]
-    settings = stores[0].settings
-    seen: dict[str, Path] = {}
-    for store in stores:
-        if store.settings != settings:
-            raise DataError(
-                f"{store.path} was made with {store.settings}, {stores[0].path} with {settings}: "
-                f"join files of the same settings"
-            )
-        for name in store.names:
-            if name in seen:
-                raise DataError(f"{name} is in {seen[name]} and in {store.path}: leave one out")
-            seen[name] = store.path
-    writer = StoreWriter(out, settings)
+    _check(stores)
+    pairs = [list(store.settings.items()) for store in stores]
+    shared = dict(pair for pair in pairs[0] if all(pair in other for other in pairs))
+    writer = StoreWriter(out, {**shared, "joined": [str(path.resolve()) for path in paths]})
     for store in stores:
         done = writer.images  # of a call that was interrupted
         left = [i for i in range(len(store)) if store.names[i] not in done]
@@ -49,6 +42,27 @@ def join_stores(paths: Sequence[Path], out: Path) -> RegionStore:
             rows = left[start : start + IMAGES_AT_ONCE]
             writer.add([store.names[i] for i in rows], [_found(store, i) for i in rows])
     return writer.finish({name: why for store in stores for name, why in store.broken.items()})
+
+
+def _check(stores: Sequence[RegionStore]) -> None:
+    """Raise if regions were made in different ways, or if an image is there twice."""
+    settings = _manner(stores[0])
+    seen: dict[str, Path] = {}
+    for store in stores:
+        if _manner(store) != settings:
+            raise DataError(
+                f"{store.path} was made with {_manner(store)}, {stores[0].path} with {settings}: "
+                f"join files of the same settings"
+            )
+        for name in store.names:
+            if name in seen:
+                raise DataError(f"{name} is in {seen[name]} and in {store.path}: leave one out")
+            seen[name] = store.path
+
+
+def _manner(store: RegionStore) -> dict[str, Any]:
+    """Return how regions were made, wherever their images are."""
+    return {key: value for key, value in store.settings.items() if key not in PLACES}
 
 
 def _found(store: RegionStore, image: int) -> Found:

@@ -1,6 +1,7 @@
 """The built-in backbone: a region is described by its own pixels, averaged over a small grid."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
@@ -27,6 +28,8 @@ class PooledPixels:
     Colours run from -1 to 1. Cells take parts of pixels by their area, so that a box may be of any
     size, also below one pixel.
     """
+
+    weights: Path | None = None
 
     def __init__(self, grid: int = 6) -> None:
         self.grid = grid

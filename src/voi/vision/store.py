@@ -51,7 +51,7 @@ class RegionStore:
         return tuple(self.label_names[i] for i in self.label_numbers[self.rows(image)])
 
     def find(self, name: str) -> int | None:
-        """Return the image of a name: its path, its file name or its COCO number."""
+        """Return the image of a name: its path, the end of it or its COCO number."""
         return self._index[name]
 
     @cached_property

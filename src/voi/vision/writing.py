@@ -49,11 +49,13 @@ class StoreWriter:
         if not stated.exists():
             write_text(stated, json.dumps(dict(self.settings)) + "\n")
         found = json.loads(stated.read_text(encoding="utf-8"))
-        if found != dict(self.settings):
-            raise DataError(
-                f"{self.folder} was begun with {found}, now it is {dict(self.settings)}: go on "
-                f"with the same settings, or remove the folder"
-            )
+        for name in {**found, **self.settings}:
+            was, now = found.get(name), self.settings.get(name)
+            if was != now:
+                raise DataError(
+                    f"{self.folder} was begun with {name} = {was}, now it is {now}: go on with the "
+                    f"same settings, or remove the folder"
+                )
         for name in (*_PARTS, "done"):
             self._file(name).touch()
         self._restore()

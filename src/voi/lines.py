@@ -1,12 +1,15 @@
-"""Lines of text files of any size, mapped from disk and decoded one at a time."""
+"""Lines of text files of any size, mapped from disk and decoded one at a time; JSON in them."""
 
 import gzip
 import hashlib
+import json
 import os
 import shlex
 import shutil
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Int64, UInt8
@@ -17,6 +20,8 @@ from voi.errors import DataError
 _BLOCK = 1 << 24  # bytes looked at in one go
 _BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files in that encoding start
+_WRONG = (AttributeError, DataError, KeyError, OverflowError, TypeError, ValueError)
+_Read = TypeVar("_Read")
 
 
 def to_utf8(path: str, encoding: str = "ISO-8859-1") -> str:
@@ -70,7 +75,7 @@ class Lines:
             command = converted_by(r"awk 1 RS='\r'", path, f"lines-{path.name}")
             raise DataError(f"the lines of {path} end with a carriage return alone: {command}")
         self._num = self.num_all = len(self._bounds) - 1  # all: with blank lines at the end
-        while self._num and not self._raw(self._num - 1).strip():
+        while self._num and self.is_blank(self._num - 1):
             self._num -= 1
 
     def __len__(self) -> int:
@@ -86,6 +91,10 @@ class Lines:
                 f"is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})",
                 self,
             ) from error
+
+    def is_blank(self, index: int) -> bool:
+        """Return whether a line is empty but for white space."""
+        return not self._raw(index).strip()
 
     @property
     def is_utf8(self) -> bool:
@@ -135,6 +144,60 @@ def _line_bounds(content: UInt8[np.ndarray, " size"]) -> Int64[np.ndarray, " bou
     if len(content) and content[-1] != ord("\n"):
         starts.append(np.array([len(content) + 1]))
     return np.concatenate(starts).astype(np.int64, copy=False)
+
+
+def json_value(text: str | bytes) -> Any:
+    """Return the value of a JSON text; ValueError says what is wrong with the text.
+
+    >>> json_value('{"a": 1')
+    Traceback (most recent call last):
+    ValueError: not JSON (Expecting ',' delimiter, column 8)
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = "" if error.lineno == 1 else f"line {error.lineno}, "
+        raise ValueError(f"not JSON ({error.msg}, {line}column {error.colno})") from error
+    except RecursionError as error:
+        raise ValueError("not JSON that can be read (nested too deeply)") from error
+    except ValueError as error:  # its encoding, or a number with thousands of digits
+        reason = str(error).partition(";")[0]
+        raise ValueError(f"not JSON that can be read ({reason})") from error
+
+
+def json_file(path: Path, read: Callable[[Any], _Read]) -> _Read:
+    """Return what `read` makes of a JSON file; ValueError says what is wrong with it."""
+    try:
+        return read(json_value(unpacked(path).read_bytes()))
+    except (*_WRONG, OSError) as error:
+        raise ValueError(_reason(error)) from error
+
+
+def json_lines(path: Path, read: Callable[[Any], _Read]) -> Iterator[_Read]:
+    """Yield what `read` makes of each line of JSON; ValueError names the line that is wrong.
+
+    Blank lines are left out.
+    """
+    lines = Lines(path)
+    for number in range(len(lines)):
+        try:
+            found = [read(json_value(lines[number]))] if not lines.is_blank(number) else []
+        except _WRONG as error:
+            raise ValueError(f"line {number + 1}: {_reason(error)}") from error
+        yield from found
+
+
+def _reason(error: Exception) -> str:
+    return f"no key {error}" if isinstance(error, KeyError) else str(error)
+
+
+def ending_of(path: Path) -> str:
+    """Return what the name of a file ends in, packed or not.
+
+    >>> ending_of(Path("a/B.JSONL.gz"))
+    '.jsonl'
+    """
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def cache_folder() -> Path:

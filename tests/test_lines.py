@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from voi.data import lines
-from voi.data.lines import Lines, to_utf8
+from voi import lines
 from voi.errors import DataError
+from voi.lines import Lines, to_utf8
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,30 @@
+"""Published files, read as a stream."""
+
+import tracemalloc
+
+import pytest
+
+from voi.data.published import translation_memory
+
+UNIT = """
+<tu><tuv xml:lang="en"><seg>{0}</seg></tuv><tuv xml:lang="ro"><seg>mare</seg></tuv></tu>"""
+
+
+def peak(path, num_units, form):
+    """Return the most memory that reading takes while no pair is kept, in bytes."""
+    units = "".join(UNIT.format(i) for i in range(num_units))
+    path.write_text(form.format(units))
+    tracemalloc.start()
+    try:
+        num_read = sum(1 for _ in translation_memory(path, "ro", "en"))
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        assert num_read == num_units
+
+
+@pytest.mark.parametrize("form", ["<tmx><header/><body>{}</body></tmx>", "<tmx>{}</tmx>"])
+def test_units_do_not_stay_in_memory(tmp_path, form):
+    """The parser reads ahead by some thousand bytes, and no more."""
+    few, many = (peak(tmp_path / "a.tmx", size, form) for size in (1000, 8000))
+    assert many < 1.5 * few
