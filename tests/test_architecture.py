@@ -26,6 +26,7 @@ LAYERS = {
     "permutation": 0,
     "linear": 0,
     "progress": 0,
+    "resampling": 0,
     "tensor_header": 0,
     "extras": 1,
     "devices": 1,
