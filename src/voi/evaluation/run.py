@@ -145,7 +145,9 @@ class _Job:
         about = {**self.about, "text": conventions.text, "metrics": list(METRICS_OF[kind])}
         items = items_of(self.examples, conventions, self.settings.limit)
         path, decoding = self.folder / HYPOTHESES, self.settings.decoding(self.model)
-        write_outputs(self.model, items, path, decoding, about, identity.notes(), self.told)
+        write_outputs(
+            self.model, items, len(items), path, decoding, about, identity.notes(), self.told
+        )
         return read_outputs(path, name, limit=len(items))
 
     def likelihoods(self) -> tuple[PerToken, ...]:
