@@ -27,6 +27,7 @@ LAYERS = {
     "lines": 1,
     "linear": 0,
     "progress": 0,
+    "resampling": 0,
     "tensor_header": 0,
     "extras": 1,
     "devices": 1,

@@ -1,6 +1,9 @@
 """The whole path of captioning: pixels, regions, training, a caption, a picture with boxes."""
 
+import base64
+import io
 import json
+import re
 
 import matplotlib.image
 import numpy as np
@@ -63,6 +66,22 @@ def test_scenes_from_pixels_to_a_picture(scenes, tmp_path):
     colours = _numbers(task.picture("test-1"))
     shown = _numbers(np.round(drawn * 255))
     assert np.isin(colours, shown).mean() > 0.5  # the image is in the picture
+
+
+def test_a_page_has_the_image_and_its_regions(scenes, tmp_path):
+    model, path = load(scenes[0]), tmp_path / "steps.html"
+    command("show", scenes[0], "test-1", "--out", path)
+    task = voi.cli.show._image_task(model)
+    source = task.source("test-1")
+    ((best, *_),) = model.generate([source])
+    data = re.search(r'id="data">(.*?)</script>', path.read_text())[1]
+    ((record,),) = json.loads(data)["examples"]
+    np.testing.assert_allclose(record["regions"]["boxes"], source.boxes, atol=1e-4)
+    assert np.shape(record["regions"]["opacities"]) == (len(best.tokens), len(source.boxes))
+    kind, _, data = record["regions"]["image"].partition(",")
+    assert kind == "data:image/png;base64"
+    image = matplotlib.image.imread(io.BytesIO(base64.b64decode(data)))[..., :3]
+    np.testing.assert_array_equal(np.round(image * 255), task.picture("test-1"))
 
 
 def _numbers(image):

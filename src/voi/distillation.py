@@ -1,12 +1,13 @@
 """Sequence-level distillation: what a trained model writes becomes another's training data."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
-from voi.analysis import read_traces
-from voi.atomic import write_text
+from voi.analysis.traces import each_trace
+from voi.atomic import atomic_file
 from voi.config import SearchConfig
 from voi.data import Example, Regions, Task
 from voi.data.tasks import chosen_split, split_names
@@ -46,32 +47,56 @@ def distill(
     if folder.is_dir() and any(folder.iterdir()) and not (folder / OUTPUTS).exists():
         raise DataError(f"{folder} is not empty and not of voi distill: choose another with --out")
     examples = chosen_split(task, split)
-    items = [_item(example) for example in examples]
+    _item(examples[0])  # an error, if it is an image, comes before the work
     about = {"checkpoint": weights_digest(model), "split": split}
-    outputs = folder / OUTPUTS
-    write_outputs(model, items, outputs, search, about, notes(), told)
-    texts = [trace.target for trace in read_traces(outputs)]
-    written = zip(items, texts, strict=True)
-    pairs = {split: [_pair(item, text or item.references[0]) for item, text in written]}
+    outputs, items = folder / OUTPUTS, map(_item, examples)
+    write_outputs(model, items, len(examples), outputs, search, about, notes(), told)
+    texts = (trace.target for trace in each_trace(outputs))
+    written = {split: _write(folder / f"{split}.jsonl", examples, texts)}
     for other in split_names(task):
         if other != split:
-            kept = map(_item, task.split(other))
-            pairs[other] = [_pair(item, item.references[0]) for item in kept]
-    for name, rows in pairs.items():
-        _write(folder / f"{name}.jsonl", rows)
-    read = [pair for name, rows in pairs.items() if name != "test" for pair in rows]
+            kept = task.split(other)
+            written[other] = _write(folder / f"{other}.jsonl", kept, repeat("", len(kept)))
+    read = [one for name, one in written.items() if name != "test"]
     return Distilled(
-        num_pairs=len(items),
-        num_empty=sum(not text for text in texts),
-        has_sources=any(item.source is not None for item in items),
-        longest_source=max((len(pair.get("source", "").split()) for pair in read), default=0),
-        longest_target=max((len(pair["target"].split()) for pair in read), default=0),
+        num_pairs=len(examples),
+        num_empty=written[split].num_empty,
+        has_sources=written[split].has_sources,
+        longest_source=max((one.longest_source for one in read), default=0),
+        longest_target=max((one.longest_target for one in read), default=0),
     )
 
 
-def _write(path: Path, pairs: Iterable[dict[str, str]]) -> None:
-    lines = (json.dumps(pair, ensure_ascii=False) for pair in pairs)
-    write_text(path, "".join(line + "\n" for line in lines))
+@dataclass
+class _Written:
+    """What was seen of the pairs of one file; lengths are in words."""
+
+    num_empty: int = 0
+    has_sources: bool = False
+    longest_source: int = 0
+    longest_target: int = 0
+
+    def add(self, text: str, pair: Mapping[str, str]) -> None:
+        """Note a pair, and the text that was to be its target."""
+        self.num_empty += not text
+        self.has_sources |= "source" in pair
+        self.longest_source = max(self.longest_source, len(pair.get("source", "").split()))
+        self.longest_target = max(self.longest_target, len(pair["target"].split()))
+
+
+def _write(path: Path, examples: Sequence[Example], texts: Iterable[str]) -> _Written:
+    """Write each example with its text or, where that is empty, its reference; one at a time."""
+    written = _Written()
+    # A lone surrogate has no UTF-8 form; its backslash form is its JSON escape.
+    with (
+        atomic_file(path) as draft,
+        draft.open("w", encoding="utf-8", errors="backslashreplace") as file,
+    ):
+        for item, text in zip(map(_item, examples), texts, strict=True):
+            pair = _pair(item, text or item.references[0])
+            file.write(json.dumps(pair, ensure_ascii=False) + "\n")
+            written.add(text, pair)
+    return written
 
 
 def _pair(item: Item, target: str) -> dict[str, str]:

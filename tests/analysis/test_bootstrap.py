@@ -8,7 +8,6 @@ import torch
 from scipy import stats
 
 from chance import errors
-from voi.analysis import bootstrap
 from voi.analysis.bootstrap import bootstrap_mean, bootstrap_ratio
 
 
@@ -63,11 +62,13 @@ def test_ratio_resamples_examples_whole():
     )
 
 
-def test_chunks_change_nothing_in_law_or_shape(monkeypatch):
-    values = rng(2).normal(size=64)
-    whole = bootstrap_mean(values, rng=rng(), num_resamples=1000)
-    monkeypatch.setattr(bootstrap, "CHUNK_DRAWS", 640)
-    assert bootstrap_mean(values, rng=rng(), num_resamples=1000) == whole
+@pytest.mark.parametrize("num", range(2, 60))
+def test_equal_examples_have_no_interval(num):
+    """Whatever is drawn, the ratio is that of one example, to the last digit."""
+    for places, n in (((1, 3), 7), ((0, 2, 5), 6), ((1, 2, 4), 9), ((1, 2, 4, 8), 11)):
+        total = sum(place / n for place in places)
+        found = bootstrap_ratio([total] * num, [len(places)] * num, rng=rng(), num_resamples=20)
+        assert found.low == found.mean == found.high == pytest.approx(total / len(places))
 
 
 @pytest.mark.parametrize(

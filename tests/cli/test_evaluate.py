@@ -48,7 +48,8 @@ def test_one_run(run, monkeypatch, capsys):
     assert call(monkeypatch, "evaluate", run, "--beam", 2, *QUICK) == 0
     printed = capsys.readouterr().out
     folder = run / "evaluation" / "test-beam2"
-    scores = json.loads((folder / "scores.json").read_text())
+    part = "scores-likelihood-samples2-likelihood-limit2"
+    scores = json.loads((folder / f"{part}.json").read_text())
     rows = {row["name"]: row["cells"][0] for row in scores["rows"]}
     assert list(rows) == ["exact_match", "elbo", "log_p_bound", "log_p_exact"]
     traces = read_traces(folder / "hypotheses.jsonl")
@@ -59,41 +60,50 @@ def test_one_run(run, monkeypatch, capsys):
     digest = manifest["files"]["networks.safetensors"]["sha256"]
     for text in ("split:test|beam:2", f"checkpoint:{digest[:12]}", "voi:", str(folder / "scores")):
         assert text in printed
-    assert (folder / "scores.md").read_text().startswith("| metric | one |")
+    assert (folder / f"{part}.md").read_text().startswith("| metric | one |")
 
 
 def test_a_part_leaves_the_full_table_as_it_is(run, monkeypatch, capsys):
-    assert call(monkeypatch, "evaluate", run, *NONE) == 0
     folder = run / "evaluation" / "test-beam1"
-    full = {path.name: path.read_bytes() for path in folder.glob("scores.*")}
-    assert call(monkeypatch, "evaluate", run, "--limit", 3, *NONE) == 0
-    assert call(monkeypatch, "evaluate", run, "--limit", 3, "--metrics", "bleu,ter", *NONE) == 0
-    assert f"wrote {folder}/scores-limit3-bleu-ter.json" in capsys.readouterr().out
-    assert {name: (folder / name).read_bytes() for name in full} == full
+    parts = [
+        ((), "scores"),
+        (NONE, "scores-likelihood-samples0"),
+        (QUICK, "scores-likelihood-samples2-likelihood-limit2"),
+        (("--likelihood-limit", 3), "scores-likelihood-limit3"),
+        (("--limit", 3, *NONE), "scores-limit3-likelihood-samples0"),
+        (("--limit", 3, "--metrics", "bleu,ter"), "scores-limit3-bleu-ter"),
+    ]
+    seen = {}
+    for options, name in parts:
+        assert call(monkeypatch, "evaluate", run, *options) == 0
+        assert f"wrote {folder}/{name}.json" in capsys.readouterr().out
+        assert {path: path.read_bytes() for path in seen} == seen
+        seen |= {folder / f"{name}.{kind}": b"" for kind in ("json", "csv", "md")}
+        seen = {path: path.read_bytes() for path in seen}
     part = json.loads((folder / "scores-limit3-bleu-ter.json").read_text())
-    assert [row["cells"][0]["num_examples"] for row in part["rows"]] == [3, 3]
-    assert (folder / "scores-limit3.csv").is_file()
+    assert {row["cells"][0]["num_examples"] for row in part["rows"]} == {3}
 
 
 def test_runs_side_by_side(run, tmp_path, monkeypatch, capsys):
     other = _save(tmp_path / "two", "order.kind=l2r", "training.num_orders=1", seed=5)
     out = tmp_path / "out"
     options = ("--metrics", "bleu,exact_match", "--limit", 5, "--out", out, *QUICK)
+    part = "limit5-likelihood-samples2-likelihood-limit2-bleu-exact_match"
     assert call(monkeypatch, "evaluate", run, other, *options) == 0
     assert "difference, 95 % interval, p" in capsys.readouterr().out
-    with (out / "comparison-limit5-bleu-exact_match.csv").open() as file:
+    with (out / f"comparison-{part}.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert {line["system"] for line in lines} == {"one", "two"}
     assert all(line["num_resamples"] == "1000" for line in lines if line["system"] == "two")
     assert len(read_traces(out / "two" / "hypotheses.jsonl")) == 5
-    assert (out / "one" / "scores-limit5-bleu-exact_match.json").is_file()
+    assert (out / "one" / f"scores-{part}.json").is_file()
     assert not (run / "evaluation").exists()
 
 
 def test_stored_outputs_need_no_model(run, tmp_path, monkeypatch, capsys):
     assert call(monkeypatch, "evaluate", run, "--metrics", "bleu,ter", *NONE) == 0
     written = run / "evaluation" / "test-beam1" / "hypotheses.jsonl"
-    first = json.loads((written.parent / "scores-bleu-ter.json").read_text())
+    first = json.loads((written.parent / "scores-likelihood-samples0-bleu-ter.json").read_text())
     monkeypatch.setattr("voi.cli.evaluate.load", None)
     out = tmp_path / "again"
     options = ("--metrics", "bleu,ter", "--out", out)
@@ -214,7 +224,8 @@ def test_settings_that_do_not_fit_what_is_there(run, monkeypatch, capsys):
     assert call(monkeypatch, "evaluate", run, "--beam", 3, *NONE, *out) == 2
     assert "holds results for beam 2, this command has 3" in capsys.readouterr().err
     assert call(monkeypatch, "evaluate", run, "--length-penalty", 1, *NONE) == 0
-    assert (run / "evaluation" / "test-beam1-penalty1" / "scores.md").is_file()
+    folder = run / "evaluation" / "test-beam1-penalty1"
+    assert (folder / "scores-likelihood-samples0.md").is_file()
 
 
 def test_a_wrong_run_is_told_before_any_is_evaluated(run, tmp_path, monkeypatch, capsys):

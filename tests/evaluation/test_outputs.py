@@ -23,7 +23,8 @@ def _items(model, limit=0):
 
 
 def _written(model, path, items=None, search=SEARCH, **options):
-    write_outputs(model, items or _items(model), path, search, {"split": "test"}, {}, **options)
+    items, about = items or _items(model), {"split": "test"}
+    write_outputs(model, iter(items), len(items), path, search, about, {}, **options)
     return read_traces(path)
 
 

@@ -1,5 +1,6 @@
 """Scores of outputs: what the libraries say, conventions, and both ways of counting unknowns."""
 
+import dataclasses
 import hashlib
 import json
 from pathlib import Path
@@ -78,6 +79,21 @@ def test_code_is_counted_both_ways():
     copying = build_codec({"min_count": 2, "copy": True}, examples)
     (_, copied) = items_of(tested, Conventions(copying, "code"))
     assert copied.published == ("return y",)  # a word that can be copied is not unknown
+
+
+def test_lines_and_indentation_of_code_count():
+    """As in training, which compares tokens; `accepted` are what a task of one's own accepts."""
+    right, wrong = "if x :\n    a ( )\n    b ( )", "if x :\n    a ( )\nb ( )"
+    of_code = _outputs([right, wrong], [[right]] * 2, [[right]] * 2)
+    accepted = dataclasses.replace(of_code, accepted=((right, wrong), (right,)))
+    for outputs in (of_code, accepted):
+        for score in score_outputs(outputs, ["exact_match"]):
+            assert score.per_example == (100.0, 0.0)
+            assert "lines and indentation kept" in score.signature
+    of_texts = _outputs([right, wrong], [[right]] * 2)
+    (score,) = score_outputs(of_texts, ["exact_match"])
+    assert score.value == 100.0
+    assert "lines" not in score.signature
 
 
 def test_references_are_written_as_the_codec_writes():

@@ -16,7 +16,10 @@ EXPECTED = (("a b", "a"), ("",), ("c",))
     [
         ("r.txt", "a b\n\nc\n", (("a b",), ("",), ("c",))),
         ("r.txt", "a b\n\nc", (("a b",), ("",), ("c",))),
+        ("r.txt", "a\rb\n\rc\r\n\r\n", (("a\rb",), ("\rc",), ("",))),
+        ("r.txt", "a\x0bb\u2028c\n", (("a\x0bb\u2028c",),)),
         ("r.tsv", "a b\ta\n\nc\t\n", EXPECTED),
+        ("r.tsv", "a b\ta\r\n\r\nc\t\r\n", EXPECTED),
         ("r.jsonl", '["a b", "a"]\n""\n{"references": ["c"], "target": "x"}\n', EXPECTED),
         ("r.jsonl", '{"source": "s", "target": "t"}\n{"reference": "r", "target": "t"}\n',
          (("t",), ("r",))),
@@ -24,7 +27,7 @@ EXPECTED = (("a b", "a"), ("",), ("c",))
 )  # fmt: skip
 def test_references(tmp_path, name, text, expected):
     path = tmp_path / name
-    path.write_text(text)
+    path.write_bytes(text.encode())
     assert read_references(path) == expected
 
 

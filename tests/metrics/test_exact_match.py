@@ -1,6 +1,7 @@
 import pytest
 
 from voi.metrics import bleu, exact_match
+from voi.tokens.python_code import PythonCode
 
 
 def test_hand_counted():
@@ -35,3 +36,29 @@ def test_unknown_words_two_ways():
     # 7 words, one wrong in fourth place: 6/7, 4/6, 2/5 and 0/4, the last smoothed to 1/(2 * 4)
     assert strict.value == pytest.approx(100 * (6 / 7 * 4 / 6 * 2 / 5 * 1 / 8) ** 0.25)
     assert lenient.value == pytest.approx(100.0)
+
+
+CODE = """
+if x:
+    a()
+    b()
+"""
+OTHERS = ["if x:\n    a()\nb()", "if x:\n    a(); b()", "if x:\n    a()\n    if b: ()"]
+
+
+@pytest.mark.parametrize("other", [*OTHERS, CODE, CODE.replace("\n", "\n\n")])
+def test_lines_of_code_are_right_where_their_tokens_are(other):
+    code = PythonCode()
+    tokens, own = code.target_tokens(other), code.target_tokens(CODE)
+    found = exact_match([code.text(tokens)], [[code.text(own)]], has_lines=True)
+    assert found.value == 100.0 * (tokens == own)
+
+
+def test_single_lines_score_the_same_with_lines():
+    texts = ["return x", " return  x ", "return y", "", "x = 1\n"]
+    pairs = [([a], [[b]]) for a in texts for b in texts]
+    assert [exact_match(*pair, has_lines=True).value for pair in pairs] == [
+        exact_match(*pair).value for pair in pairs
+    ]
+    code = "if x :\n    a\nb", "if x :\n    a\n    b"
+    assert exact_match([code[0]], [[code[1]]]).value == 100.0  # words, as in a sentence

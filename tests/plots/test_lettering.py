@@ -89,6 +89,22 @@ def test_width_grows_with_the_size(ruler):
         assert ruler.resized(20.0).width("some words") == pytest.approx(fresh, rel=0.01)
 
 
+@pytest.mark.parametrize("width", [0.05, 0.3, 1.0, 2.0])
+def test_shortened_is_the_longest_beginning_that_fits(ruler, width):
+    text = "WiMl" * 15
+    with drawing():
+        fitting = [text[:n] + "…" for n in range(60) if ruler.width(text[:n] + "…") <= width]
+        assert ruler.shortened(text, width) == (fitting[-1] if fitting else "…")
+
+
+def test_a_long_text_is_measured_a_few_times(monkeypatch):
+    measured = []
+    monkeypatch.setattr(Ruler, "_measured", lambda self, text: measured.append(text) or len(text))
+    ruler = Ruler(lettering_for("x"), 10.0)
+    assert ruler.shortened("x" * 1000, 50.5 * ruler.em) == "x" * 49 + "…"
+    assert len(set(measured)) < 20
+
+
 def test_shortened_text_fits(ruler):
     with drawing():
         assert ruler.shortened("short", 2.0) == "short"

@@ -103,9 +103,11 @@ def test_a_generator_that_sees_parts_of_speech_sees_them():
     assert batch.tags[0].tolist() == model.codec.encode(Example("a b", "c a")).tags
 
 
-def test_what_cannot_be_perturbed_is_said(model):
-    with pytest.raises(DataError, match="nothing to remove"):
-        perturb(model, None, "a")
+def test_what_cannot_be_perturbed_is_said(model, captioner):
+    bare = Regions(np.zeros((0, 3), np.float32), np.zeros((0, 4), np.float32), "bare")
+    for asked, source in ((model, None), (model, " "), (captioner, bare)):
+        with pytest.raises(DataError, match="nothing to remove"):
+            perturb(asked, source, "a")
     with pytest.raises(DataError, match="at least one token"):
         perturb(model, "a", [])
 

@@ -112,6 +112,8 @@ def test_files_hold_what_the_tables_do(made, figures, tmp_path):
     write_study(made, tmp_path / "new" / "out", figures=figures[:1], suffix=".png")
     out = tmp_path / "new" / "out"
     stored = json.loads((out / "statistics.json").read_text())
+    files = [*out.glob("traces/*"), *out.glob("figures/*")]
+    assert {out / name for name in stored.pop("files")} == set(files)
     assert stored == json.loads(json.dumps(to_json(made)))
     tables = {path.stem for path in (out / "tables").iterdir()}
     assert {*stored["tables"], "tokens"} == tables  # of tokens there are the traces
@@ -128,6 +130,32 @@ def test_files_hold_what_the_tables_do(made, figures, tmp_path):
     assert learned.name.startswith("1-mine-img-src")
     assert (out / "figures" / f"{figures[0].name}.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_only_files_of_an_earlier_study_go(made, figures, tmp_path):
+    mine = [tmp_path / name for name in ("figures/1-mine.pdf", "traces/2024-mine.jsonl", "mine")]
+    for path in mine:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    write_study(made, tmp_path, figures=figures[:2])
+    assert all(path.exists() for path in mine)
+    stored = json.loads((tmp_path / "statistics.json").read_text())
+    earlier = [tmp_path / name for name in stored["files"]]
+    assert len(earlier) == 4
+    assert all(path.is_file() for path in earlier)
+    (tmp_path / "statistics.json").write_text(
+        json.dumps({"files": [*stored["files"], "mine", "figures", "figures/../mine"]})
+    )
+    write_study(study([made.series[1]], num_resamples=2), tmp_path)
+    assert [path.read_text() for path in mine] == ["mine"] * 3
+    assert not any(path.exists() for path in earlier)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "3", '{"files": 3}', '{"files": [3]}'])
+def test_statistics_of_something_else_name_no_files(made, tmp_path, text):
+    (tmp_path / "statistics.json").write_text(text)
+    write_study(study([made.series[1]], num_resamples=2), tmp_path)
+    assert "files" in json.loads((tmp_path / "statistics.json").read_text())
 
 
 def test_a_folder_that_cannot_be_written(made, tmp_path):

@@ -209,6 +209,25 @@ def test_files_become_series(tmp_path):
         file_series(tmp_path / "none.jsonl")
 
 
+def test_samples_of_two_series_of_one_name_are_told_apart():
+    found = studied(MINE, replace(OTHER, run="mine", orders="generated"))
+    names = ["mine, learned", "mine, sampled", "mine (2), generated", "mine (2), sampled"]
+    assert list(dict.fromkeys(row.series for row in found.tables["overall"])) == names
+    for traces, name in ((MINE.traces, names[1]), (OTHER.traces, names[3])):
+        (row,) = found.rows("overall", series=name, reference="l2r", metric="nld")
+        each = [c.nld for c in sampled_comparisons(traces) if c.reference == "l2r"]
+        assert row.values["mean"] == pytest.approx(np.mean(each))
+    assert list(dict.fromkeys(row[0] for row in overall_table(found).rows)) == names
+
+
+def test_only_series_that_would_be_confused_get_a_number():
+    bare = [replace(trace, samples=None) for trace in MINE.traces]
+    generated = replace(MINE, orders="generated", traces=bare)
+    assert [series.run for series in aligned([MINE, generated])] == ["mine", "mine"]
+    twice = aligned([MINE, replace(MINE, run="mine (2)"), MINE])
+    assert [series.run for series in twice] == ["mine", "mine (2)", "mine (3)"]
+
+
 def test_series_must_speak_of_the_same_examples():
     assert [series.run for series in aligned([MINE, MINE, MINE])] == [
         "mine",

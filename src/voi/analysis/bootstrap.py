@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from voi.resampling import resampled_sums
+
 Values: TypeAlias = (
     Sequence[float] | Sequence[int] | Shaped[np.ndarray, " _"] | Shaped[Tensor, " _"]
 )
-
-CHUNK_DRAWS = 1 << 20  # resampled indices held at once
 
 
 @dataclass(frozen=True)
@@ -64,26 +64,11 @@ def bootstrap_ratio(
         raise ValueError(
             f"counts must be positive, got {count.min()}: leave out examples without parts"
         )
-    resampled = _resampled_means(np.stack([total, count]), rng, num_resamples)  # [2, resamples]
-    low, high = _percentiles(resampled[0] / resampled[1], confidence)
-    return Interval(float(total.sum() / count.sum()), low, high, len(total))
-
-
-def _resampled_means(
-    values: Float[np.ndarray, "columns num"], rng: np.random.Generator, num_resamples: int
-) -> Float[np.ndarray, "columns resamples"]:
-    """Return the means of `num_resamples` draws with replacement, the same for all columns."""
     if num_resamples < 1:
         raise ValueError(f"num_resamples must be at least 1, got {num_resamples}: 1000 is usual")
-    num = values.shape[1]
-    means = np.empty((len(values), num_resamples))
-    size = max(1, CHUNK_DRAWS // num)
-    for start in range(0, num_resamples, size):
-        stop = min(start + size, num_resamples)
-        drawn = rng.integers(num, size=(stop - start, num), dtype=np.uint32)
-        for column, mean in zip(values, means, strict=True):
-            mean[start:stop] = column[drawn].mean(axis=1)
-    return means
+    totals_r, counts_r = resampled_sums(np.stack([total, count]), rng, num_resamples)
+    low, high = _percentiles(totals_r / counts_r, confidence)
+    return Interval(float(total.sum() / count.sum()), low, high, len(total))
 
 
 def _percentiles(values: Float[np.ndarray, " resamples"], confidence: float) -> tuple[float, float]:

@@ -76,17 +76,20 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
 
     Raises DataError with file, line and fault. Keys that are not ours are kept in `extra`.
     """
-    traces = []
+    return list(each_trace(path))
+
+
+def each_trace(path: str | os.PathLike[str]) -> Iterator[Trace]:
+    """Yield what `read_traces` returns, one by one: for files that memory cannot hold."""
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    traces.append(_read_line(line, f"{os.fspath(path)}:{number}"))
+                    yield _read_line(line, f"{os.fspath(path)}:{number}")
     except OSError as error:
         raise DataError(
             f"expected a trace file at {os.fspath(path)}, got: {error.strerror}: check the path"
         ) from error
-    return traces
 
 
 def write_traces(path: str | os.PathLike[str], traces: Iterable[Trace]) -> None:

@@ -15,7 +15,6 @@ from voi.analysis import kendall_tau, normalized_levenshtein, padded, read_trace
 from voi.batch import collate, make_batches
 from voi.bench.training import train_cell
 from voi.config import Experiment
-from voi.data.example import first
 from voi.devices import seeded
 from voi.distributions import Uniform
 from voi.errors import CheckpointError
@@ -137,8 +136,7 @@ def order_values(model: Model, test: Settings) -> dict[str, Any]:
     The targets are those whose likelihood is bounded. A uniform law has no likeliest order.
     """
     data, networks = model.experiment.data, model.networks
-    examples = model.task().split(test.split)
-    examples = first(examples, test.num_likelihoods(len(examples)))
+    examples = test.with_likelihoods(model.task().split(test.split))
     corpus, _ = build_corpus(examples, model.codec, ANY_LENGTH)
     chosen = np.flatnonzero(corpus.targets.lengths <= data.max_target_length)
     counts = word_counts(model.codec)

@@ -11,13 +11,14 @@ from voi import plots
 from voi.analysis import Trace
 from voi.cli.app import Beam, Device, app, refuse, split_keywords
 from voi.cli.drawing import draw_steps, sentence
-from voi.data import ImageTask, Regions, Source
+from voi.data import Example, ImageTask, Regions, Source
 from voi.errors import ConfigError, DataError, VoiError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES, PAGE_SUFFIXES, output_path
 from voi.search import Hypothesis
 from voi.study.attention import attention_of, opacities
 from voi.study.perturbation import source_parts
+from voi.study.pictures import region_views
 
 
 @app.command()
@@ -137,8 +138,14 @@ def _draw(
 ) -> None:
     """Draw a trace; the boxes of an image are as opaque as the decoder attends to them."""
     if out.suffix.lower() in PAGE_SUFFIXES:
-        title = trace.source or "Generation"
-        plots.generation_page([trace], out, title=title, theme="dark" if is_dark else "auto")
+        title, given = trace.source or "Generation", [Example(source, trace.target)]
+        plots.generation_page(
+            [trace],
+            out,
+            title=title,
+            theme="dark" if is_dark else "auto",
+            views=region_views(model, given, [trace], task.picture) if task else (),
+        )
         return
     theme = "dark" if is_dark else "light"
     if task is None or not isinstance(source, Regions):
@@ -153,7 +160,7 @@ def _draw(
 
 def _draw_attention(model: Model, source: Source, trace: Trace, path: Path, is_dark: bool) -> None:
     """Draw how much each step attends to each word or region of the source."""
-    parts = [] if source is None else source_parts(model, source)
+    parts = source_parts(model, source)
     if not parts or not trace.tokens:
         raise ConfigError(
             f"--attention draws steps against parts of the source, got {len(trace.tokens)} steps "

@@ -184,3 +184,16 @@ def grouped(examples: Iterable[Example]) -> list[tuple[Source, tuple[str, ...]]]
             by_image[example.source] = accepted
         entries.append((example.source, accepted))
     return [(source, tuple(accepted)) for source, accepted in entries]
+
+
+def rows_by_image(examples: Sequence[Example]) -> list[list[int]]:
+    """Return the indices of each image's examples, images in the order in which they come.
+
+    >>> images = [Regions(np.zeros((1, 1)), np.zeros((1, 4)), name) for name in "aba"]
+    >>> rows_by_image([Example(image, "text") for image in images])
+    [[0, 2], [1]]
+    """
+    rows: dict[Source, list[int]] = {}
+    for row, example in enumerate(examples):
+        rows.setdefault(example.source, []).append(row)
+    return list(rows.values())

@@ -139,7 +139,7 @@ def compare_likelihoods(first: PerToken, other: PerToken, bootstrap: Bootstrap) 
     if first.num_tokens != other.num_tokens:
         raise DataError("the targets have other numbers of tokens, by split or vocabulary")
     gains = np.array(other.values) - np.array(first.values)
-    weights, tokens = bootstrap.weights(len(gains)), np.array(first.num_tokens, np.float64)
-    differences = (weights @ gains) / (weights @ tokens)  # [resamples]
+    total, tokens = bootstrap.sums(np.stack([gains, np.array(first.num_tokens, np.float64)]))
+    differences = total / tokens  # [resamples]
     method = f"paired bootstrap of targets, nats per token|seed:{bootstrap.seed}"
     return comparison_of(first.name, (first.value, other.value), differences, bootstrap, method)

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,15 @@ class Journal:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self.about = self._identified(dict(about), dict(notes))
-            self.records = self._read()
+            self.num_records, self._end = self._whole_lines()
         except OSError as error:
             raise self._unwritable(error) from error
 
     def append(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Add results to the file and to `records`."""
-        added = [dict(record) for record in records]
+        """Add results to the file."""
+        added = [_line(dict(record)) for record in records]
         # A lone surrogate has no UTF-8 form; its backslash form is its JSON escape.
-        lines = "".join(_line(record) for record in added).encode("utf-8", "backslashreplace")
+        lines = "".join(added).encode("utf-8", "backslashreplace")
         try:
             with self.path.open("ab") as file:
                 if file.tell() != self._end:
@@ -50,18 +51,25 @@ class Journal:
         except OSError as error:
             raise self._unwritable(error) from error
         self._end += len(lines)
-        self.records += added
+        self.num_records += len(added)
 
-    def check(self, index: int, identity: Mapping[str, Any]) -> None:
+    def records(self) -> Iterator[Record]:
+        """Yield what is stored, read from the file one by one: it may be more than memory holds."""
+        with self.path.open("rb") as file:
+            for number, line in enumerate(islice(file, self.num_records), start=1):
+                yield _record(line, f"{self.path}:{number}")
+
+    def check(self, identities: Iterable[Mapping[str, Any]]) -> None:
         """Raise an error if a stored line is not that of the example which now has its number."""
-        record = self.records[index]
-        for key, value in identity.items():
-            if record.get(key) != value:
-                raise DataError(
-                    f"{self.path}:{index + 1} has {key} {record.get(key)!r}, the split has "
-                    f"{value!r} there: its data has changed; choose another folder with --out, or "
-                    f"remove that one"
-                )
+        pairs = zip(identities, self.records(), strict=False)
+        for number, (identity, record) in enumerate(pairs, start=1):
+            for key, value in identity.items():
+                if record.get(key) != value:
+                    raise DataError(
+                        f"{self.path}:{number} has {key} {record.get(key)!r}, the split has "
+                        f"{value!r} there: its data has changed; choose another folder with --out, "
+                        f"or remove that one"
+                    )
 
     def _identified(self, about: Record, notes: Record) -> Record:
         """Return what is stored beside the lines, after comparing it with `about`."""
@@ -79,13 +87,16 @@ class Journal:
                 )
         return stored
 
-    def _read(self) -> list[Record]:
-        data = self.path.read_bytes()
-        self._end = data.rfind(b"\n") + 1
-        if self._end != len(data):
-            os.truncate(self.path, self._end)
-        lines = data[: self._end].splitlines()
-        return [_record(line, f"{self.path}:{i}") for i, line in enumerate(lines, start=1)]
+    def _whole_lines(self) -> tuple[int, int]:
+        """Return how many lines there are and where they end, after removing one cut off."""
+        num = end = 0
+        with self.path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    num, end = num + 1, end + len(line)
+        if end != self.path.stat().st_size:
+            os.truncate(self.path, end)
+        return num, end
 
     def _unwritable(self, error: OSError) -> DataError:
         return DataError(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -43,21 +44,18 @@ def write_likelihoods(
     with a seed of its own, so that no result depends on the others.
     """
     journal = Journal(path, {**about, "likelihood_samples": num_samples}, notes)
-    start = len(journal.records)
-    told("likelihood", min(start, count), count)
+    journal.check(_pair(examples[index]) for index in range(count))
+    told("likelihood", min(journal.num_records, count), count)
     waiting = []
-    for index in range(count):
+    for index in range(journal.num_records, count):
         example = examples[index]
-        if index < start:
-            journal.check(index, _pair(example))
-            continue
         found = likelihood_of(model, example, num_samples, seed=index)
         waiting.append({**_pair(example), **vars(found)})
         if len(waiting) == _KEPT_AT_ONCE or index + 1 == count:
             journal.append(waiting)
             waiting = []
             told("likelihood", index + 1, count)
-    return tuple(_read(record, path) for record in journal.records[:count])
+    return tuple(_read(record, path) for record in islice(journal.records(), count))
 
 
 def likelihood_of(model: Model, example: Example, num_samples: int, seed: int) -> TargetLikelihood:

@@ -1,7 +1,7 @@
 """A split -> what a model writes for it, one trace per line, kept while it is written."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -69,7 +69,8 @@ def _item(source: Source, texts: Sequence[str], conventions: Conventions) -> Ite
 
 def write_outputs(
     model: Model,
-    items: Sequence[Item],
+    items: Iterable[Item],
+    total: int,
     path: Path,
     search: SearchConfig,
     about: Mapping[str, Any],
@@ -77,22 +78,22 @@ def write_outputs(
     told: Told = untold,
     batch_size: int = BATCH_SIZE,
 ) -> None:
-    """Write the best hypothesis of every item to a trace file.
+    """Write the best hypothesis of every item, `total` in all, to a trace file.
 
-    Lines stand in the order of the items. What is in the file already is checked and not written
-    again. The file has the format of docs/orders.md, "Trace files", with the keys `references`,
-    `published` (code only) and `image` (images only) beside it.
+    Items are taken one batch at a time, and what is written is not held in memory. Lines stand in
+    the order of the items. What is in the file already is checked and not written again. The file
+    has the format of docs/orders.md, "Trace files", with the keys `references`, `published` (code
+    only) and `image` (images only) beside it.
     """
     journal = Journal(path, {**about, **dataclasses.asdict(search)}, notes)
-    for index, item in enumerate(items[: len(journal.records)]):
-        journal.check(index, item.identity)
-    told("decoding", min(len(journal.records), len(items)), len(items))
-    remaining = iter(items[len(journal.records) :])
+    remaining = iter(items)
+    journal.check(item.identity for item in islice(remaining, journal.num_records))
+    told("decoding", min(journal.num_records, total), total)
     while part := list(islice(remaining, batch_size)):
         found = model.generate([item.source for item in part], **dataclasses.asdict(search))
         pairs = zip(part, (best for best, *_ in found), strict=True)
         journal.append(_record(item, hypothesis) for item, hypothesis in pairs)
-        told("decoding", len(journal.records), len(items))
+        told("decoding", journal.num_records, total)
 
 
 def _record(item: Item, hypothesis: Hypothesis) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from voi.config import SearchConfig
-from voi.data import Example, Task
+from voi.data import Example, Regions, Task
+from voi.data.example import Picked, first, rows_by_image
 from voi.data.tasks import accepts_more, chosen_split, is_right
 from voi.evaluation import identity
 from voi.evaluation.comparison import System
@@ -54,10 +55,19 @@ class Settings:
         penalty = own.length_penalty if self.length_penalty is None else self.length_penalty
         return replace(own, beam=beam, length_penalty=penalty)
 
-    def num_likelihoods(self, num_examples: int) -> int:
-        """Return how many examples of a split, from the first on, get a likelihood."""
-        limits = self.limit, self.likelihood_limit, num_examples
-        return min(limit for limit in limits if limit)
+    def with_likelihoods(self, examples: Sequence[Example]) -> Sequence[Example]:
+        """Return the examples of a split that get a likelihood, from the first on.
+
+        Of images a limit takes all captions of the first ones, as scores do; those of one image
+        stand together.
+        """
+        limit = self.limit or len(examples)
+        if isinstance(examples[0].source, Regions):
+            images = rows_by_image(examples)[:limit]
+            chosen = Picked(examples, [row for rows in images for row in rows])
+        else:
+            chosen = first(examples, limit)
+        return first(chosen, self.likelihood_limit) if self.likelihood_limit else chosen
 
     def folder_name(self, model: Model) -> str:
         """Return the name of the folder of results within a run: split, beam, unusual penalty."""
@@ -67,13 +77,19 @@ class Settings:
         return f"{self.split}-beam{search.beam}{ending}"
 
     def table_name(self, kind: str) -> str:
-        """Return the name of a table's files; a part of the examples or metrics has its own.
+        """Return the name of a table's files; other examples, likelihoods, metrics have their own.
 
         >>> Settings().table_name("scores"), Settings(limit=3).table_name("scores")
         ('scores', 'scores-limit3')
         """
-        limit = [f"limit{self.limit}"] if self.limit else []
-        return "-".join([kind, *limit, *(self.metrics or ())])
+        usual = Settings()
+        parts = {
+            "limit": (self.limit, usual.limit),
+            "likelihood-samples": (self.likelihood_samples, usual.likelihood_samples),
+            "likelihood-limit": (self.likelihood_limit, usual.likelihood_limit),
+        }
+        named = [f"{name}{own}" for name, (own, other) in parts.items() if own != other]
+        return "-".join([kind, *named, *(self.metrics or ())])
 
 
 def evaluate(
@@ -145,7 +161,9 @@ class _Job:
         about = {**self.about, "text": conventions.text, "metrics": list(METRICS_OF[kind])}
         items = items_of(self.examples, conventions, self.settings.limit)
         path, decoding = self.folder / HYPOTHESES, self.settings.decoding(self.model)
-        write_outputs(self.model, items, path, decoding, about, identity.notes(), self.told)
+        write_outputs(
+            self.model, items, len(items), path, decoding, about, identity.notes(), self.told
+        )
         return read_outputs(path, name, limit=len(items))
 
     def likelihoods(self) -> tuple[PerToken, ...]:
@@ -153,10 +171,10 @@ class _Job:
         samples = self.settings.likelihood_samples
         if not samples:
             return ()
-        count = self.settings.num_likelihoods(len(self.examples))
+        chosen = self.settings.with_likelihoods(self.examples)
         path = self.folder / f"likelihoods-{samples}.jsonl"
         found = write_likelihoods(
-            self.model, self.examples, count, path, samples, self.about, identity.notes(), self.told
+            self.model, chosen, len(chosen), path, samples, self.about, identity.notes(), self.told
         )
         order = f"order:{self.model.experiment.order.kind}"
         return per_token(found, samples, f"{order}|{identity.signature(read_about(path))}")

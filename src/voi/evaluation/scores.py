@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from voi.errors import MissingExtraError
 from voi.evaluation import identity
@@ -13,7 +14,7 @@ from voi.tables import unknown_name
 
 LABELLED: dict[str, Callable[..., Score]] = {
     "bleu_tokenized": CORPUS_METRICS["bleu_tokenized"].score,
-    "exact_match": exact_match,
+    "exact_match": partial(exact_match, has_lines=True),  # they are of code
 }
 """Metrics that count unknown words both ways where references as published are at hand."""
 
@@ -48,7 +49,8 @@ def score_outputs(outputs: Outputs, names: Sequence[str]) -> tuple[Score, ...]:
 def _scores(name: str, outputs: Outputs) -> Sequence[Score]:
     try:
         if outputs.accepted is not None and name == "exact_match":
-            score = exact_match(outputs.hypotheses, outputs.accepted)
+            has_lines = outputs.published is not None  # which code alone has
+            score = exact_match(outputs.hypotheses, outputs.accepted, has_lines=has_lines)
             return [dataclasses.replace(score, signature=f"{score.signature}|{_ACCEPTED}")]
         if outputs.published is None or name not in LABELLED:
             return score_all([name], outputs.hypotheses, outputs.references)

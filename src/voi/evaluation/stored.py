@@ -107,12 +107,15 @@ def _json(line: str, place: str) -> tuple[str, ...]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a file, without a byte order mark; an empty line is an empty text."""
+    """Return the lines of a file, without a byte order mark; an empty line is an empty text.
+
+    Lines end with a line feed, with or without a carriage return before it; one elsewhere is text.
+    """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}; check the path") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 ({error.reason}): re-encode it") from error
     lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+    return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]

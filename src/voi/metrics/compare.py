@@ -10,6 +10,7 @@ from voi.errors import ConfigError, DataError
 from voi.metrics.corpus import CORPUS_METRICS, CorpusMetric, segment_statistics, value_of
 from voi.metrics.registry import scores_of
 from voi.metrics.score import Score, check_inputs
+from voi.resampling import resampled_sums
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,11 @@ class Bootstrap:
                 f"{self.num_resamples} and {self.confidence}"
             )
 
-    def weights(self, num_examples: int) -> Float64[np.ndarray, "resamples examples"]:
-        """Return how often each resample holds each example."""
-        shape = (self.num_resamples, num_examples)
-        drawn = np.random.default_rng(self.seed).choice(num_examples, size=shape, replace=True)
-        counts = [np.bincount(row, minlength=num_examples) for row in drawn]
-        return np.array(counts, dtype=np.float64)
+    def sums(
+        self, values: Float64[np.ndarray, "columns examples"]
+    ) -> Float64[np.ndarray, "columns resamples"]:
+        """Return the sums of every resample; all calls draw the same examples."""
+        return resampled_sums(values, np.random.default_rng(self.seed), self.num_resamples)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def compare_scores(
             "only the same metric on the same examples can be compared, got "
             f"{baseline.name} on {len(first)} and {system.name} on {len(second)} examples"
         )
-    differences = bootstrap.weights(len(first)) @ (second - first) / len(first)  # [resamples]
+    differences = bootstrap.sums((second - first)[None])[0] / len(first)  # [resamples]
     values = float(first.mean()), float(second.mean())
     method = f"paired bootstrap of the mean of per-example values|seed:{bootstrap.seed}"
     return comparison_of(baseline.name, values, differences, bootstrap, method)
@@ -103,12 +103,13 @@ def _compare_corpus(
     references: Sequence[Sequence[str]],
     bootstrap: Bootstrap,
 ) -> Comparison:
-    library, weights = metric.build(), bootstrap.weights(len(references))
+    library = metric.build()
     values, resampled = [], []
     for hypotheses in (baseline, system):
         statistics = segment_statistics(library, hypotheses, references)  # [examples, counts]
         values.append(value_of(library, statistics.sum(axis=0)))
-        resampled.append(np.array([value_of(library, row) for row in weights @ statistics]))
+        sums = bootstrap.sums(statistics.T)  # [counts, resamples]
+        resampled.append(np.array([value_of(library, row) for row in sums.T]))
     differences = resampled[1] - resampled[0]  # [resamples]
     method = f"paired bootstrap of corpus statistics|sacrebleu|seed:{bootstrap.seed}"
     method += f"|{library.get_signature()}"

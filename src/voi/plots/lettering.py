@@ -1,6 +1,7 @@
 """Text in figures: what can be shown of a token, which fonts have it, how wide it is."""
 
 import unicodedata
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -168,9 +169,8 @@ class Ruler:
         text = visible(text)
         if self.width(text) <= width:
             return text
-        while text and self.width(text + "…") > width:
-            text = text[:-1]
-        return text + "…"
+        too_long = bisect(range(len(text)), width, key=lambda n: self.width(text[:n] + "…"))
+        return text[: max(0, too_long - 1)] + "…"
 
 
 def _is_wide(character: str) -> bool:

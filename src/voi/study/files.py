@@ -27,28 +27,43 @@ def write_study(
 ) -> None:
     """Write report.html, statistics.json, tables/*.csv, traces/*.jsonl and figures/*.
 
-    Each file appears whole or not at all. Traces and figures of a study that was there before go,
-    other files stay.
+    Each file appears whole or not at all. Traces and figures that statistics.json names, those of
+    a study that was there before, go; other files stay.
     """
+    traces = {
+        f"traces/{number}-{_plain(series.name)}.jsonl": series.traces
+        for number, series in enumerate(study.series, start=1)
+    }
+    drawn = {f"figures/{figure.name}{suffix}": figure for figure in figures}
     try:
-        for old in [*folder.glob("traces/*.jsonl"), *folder.glob("figures/*")]:
-            if re.match(r"\d+-", old.name):
-                old.unlink()
+        for old in _earlier(folder):
+            old.unlink()
         for name in ("tables", "traces", *(["figures"] if figures else [])):
             (folder / name).mkdir(parents=True, exist_ok=True)
         for name, rows in study.tables.items():
             write_text(folder / "tables" / f"{name}.csv", csv_text([row.values for row in rows]))
-        write_text(folder / "statistics.json", json.dumps(to_json(study), indent=1) + "\n")
-        for number, series in enumerate(study.series, start=1):
-            write_traces(folder / "traces" / f"{number}-{_plain(series.name)}.jsonl", series.traces)
-        for figure in figures:
-            path = folder / "figures" / f"{figure.name}{suffix}"
-            plots.write_figure(path, figure.draw, "light")
+        stored = {**to_json(study), "files": [*traces, *drawn]}
+        write_text(folder / "statistics.json", json.dumps(stored, indent=1) + "\n")
+        for name, own in traces.items():
+            write_traces(folder / name, own)
+        for name, figure in drawn.items():
+            plots.write_figure(folder / name, figure.draw, "light")
         write_text(folder / "report.html", report_page(study, figures, title=title))
     except OSError as error:
         raise DataError(
             f"cannot write to {folder}: {error.strerror or error}: choose another folder with --out"
         ) from error
+
+
+def _earlier(folder: Path) -> list[Path]:
+    """Return the traces and figures that an earlier study wrote into a folder."""
+    try:
+        names = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))["files"]
+        paths = [Path(name) for name in names]
+    except (FileNotFoundError, ValueError, LookupError, TypeError):  # none, or not of a study
+        return []
+    own = [folder / path for path in paths if str(path.parent) in ("traces", "figures")]
+    return [path for path in own if path.is_file()]
 
 
 def to_json(study: Study) -> dict[str, Any]:

@@ -65,6 +65,8 @@ def perturb(
     they are. Equal effects are in the order of the source.
     """
     names = source_parts(model, source)
+    if not names:
+        raise DataError("expected a source with tokens or regions, got none: nothing to remove")
     tokens = model.codec.tokenizer.target_tokens(target) if isinstance(target, str) else target
     batch = frozen_batch(model.codec, source, tokens).to(model.device)
     whole, *changed = _orders(model, batch, len(names), beam)
@@ -94,12 +96,10 @@ def _removal(
 
 
 def source_parts(model: Model, source: Source) -> list[str]:
-    """Return the names of what can be removed from a source."""
+    """Return the names of what can be removed from a source; of none there is nothing."""
     if isinstance(source, Regions):
         return [label or "region" for label in source.labels or [""] * len(source.boxes)]
-    if source is None:
-        raise DataError("expected a source with tokens or regions, got none: nothing to remove")
-    return model.codec.tokenizer.source_tokens(source)
+    return [] if source is None else model.codec.tokenizer.source_tokens(source)
 
 
 def _orders(model: Model, batch: Batch, num_parts: int, beam: int) -> Iterator[tuple[int, ...]]:

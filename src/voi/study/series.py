@@ -2,9 +2,9 @@
 
 import json
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 
 from voi.analysis import Trace, read_traces
@@ -27,6 +27,12 @@ class Series:
     @property
     def name(self) -> str:
         return f"{self.run}, {self.orders}"
+
+    @property
+    def row_names(self) -> set[str]:
+        """The names that its rows have in tables: its own, and that of its samples."""
+        has_samples = any(trace.samples for trace in self.traces)
+        return {self.name, f"{self.run}, sampled"} if has_samples else {self.name}
 
 
 def file_series(path: str | os.PathLike[str], counts: Mapping[str, int] | None = None) -> Series:
@@ -60,13 +66,14 @@ def aligned(all_series: Sequence[Series]) -> tuple[Series, ...]:
 
 
 def _with_different_names(all_series: Sequence[Series]) -> tuple[Series, ...]:
-    """Return the series with a number behind each name that was there before."""
-    seen: Counter[str] = Counter()
+    """Return the series with a number behind each run whose rows would have a name of others."""
+    taken: set[str] = set()
     named = []
     for series in all_series:
-        seen[series.name] += 1
-        again = seen[series.name]
-        named.append(replace(series, run=f"{series.run} ({again})") if again > 1 else series)
+        numbered = (replace(series, run=f"{series.run} ({again})") for again in count(2))
+        own = next(each for each in chain([series], numbered) if not taken & each.row_names)
+        taken |= own.row_names
+        named.append(own)
     return tuple(named)
 
 
