@@ -14,11 +14,11 @@ from threading import Thread
 from typing import Annotated, Any, TextIO
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from voi.analysis import to_record
 from voi.cli.app import Beam, Device, app, names_of, refuse, split_keywords
+from voi.cli.console import plain_console
 from voi.cli.drawing import draw_steps, visible
 from voi.data.files import FileTask
 from voi.data.lines import UTF16, is_packed, to_utf8, unpacked
@@ -251,7 +251,7 @@ def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
         with open(lines.name, "rb") as file:  # bytes: what is no text is told of when it is read
             plain = GzipFile(fileobj=file) if is_packed(Path(lines.name)) else file
             total = sum(1 for _ in plain)
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     bar = Progress(console=console, disable=not console.is_terminal or not (total or 0) > 100)
     stack.enter_context(bar)
     task = bar.add_task("generating", total=total)
@@ -319,7 +319,7 @@ def _print(source: str, hypotheses: list[Hypothesis], trace: bool, as_json: bool
             shown = visible if sys.stdout.isatty() else _in_one_line
             print(shown(hypothesis.text), flush=True)
         if trace and not as_json:
-            draw_steps(hypothesis, Console())
+            draw_steps(hypothesis, plain_console(soft_wrap=False))
 
 
 def _in_one_line(text: str) -> str:
