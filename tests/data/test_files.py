@@ -27,7 +27,7 @@ def examples(number, start=0):
     return [Example(f"s {i}", f"t {i}") for i in range(start, start + number)]
 
 
-@pytest.mark.parametrize("gz", ["", ".gz"])
+@pytest.mark.parametrize("gz", ["", ".gz", ".GZ"])
 @pytest.mark.parametrize("name", ["tsv", "jsonl", "pair"])
 @pytest.mark.parametrize("valid", ["valid", "dev", "validation", "val"])
 def test_folders_in_every_format(tmp_path, gz, name, valid):
