@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from small_runs import call, settings_of
-from voi.cli.drawing import draw_steps, sentence
+from voi.cli.drawing import draw_steps, visible
 from voi.cli.watching import TrainingBar
 from voi.search import Hypothesis
 from voi.training import Progress
@@ -30,7 +30,7 @@ def test_steps_do_not_steer():
     out = io.StringIO()
     draw_steps(hypothesis, Console(file=out, width=80))
     assert out.getvalue().splitlines()[-1].rstrip() == r"  3  a \x1b[31m \x07"
-    assert sentence("a\rb é 🦊 \u200d") == "a\\rb é 🦊 \u200d"
+    assert visible("a\rb é 🦊 \u200d") == "a\\rb é 🦊 \u200d"
 
 
 @pytest.fixture

@@ -247,6 +247,14 @@ def test_the_version_is_printed(monkeypatch, capsys):
     assert capsys.readouterr().out.strip() == version("voi")
 
 
+def test_files_of_the_working_folder_do_not_stand_for_modules_of_python(tmp_path):
+    for name in ("queue", "inspect", "calendar", "token", "select"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
+    command = [sys.executable, "-P", "-c", "from voi.cli import main; main()", "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == (version("voi"), "")
+
+
 def test_steps_that_are_spent_on_warming_up_are_told(monkeypatch, capsys):
     settings = settings_of("training.steps=12", "training.warmup=10")
     assert call(monkeypatch, "train", "chain", *settings, "--dry-run") == 0

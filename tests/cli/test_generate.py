@@ -309,10 +309,49 @@ def test_every_line_has_samples_of_its_own(run, tmp_path, monkeypatch, capsys):
     assert [one.text for (one,) in whole] == found
 
 
-def test_what_an_encoding_lacks_is_escaped(run, tmp_path, monkeypatch):
+class Terminal(io.TextIOWrapper):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-16"])
+def test_files_and_pipes_are_utf8_whatever_the_locale_says(run, tmp_path, monkeypatch, encoding):
+    source = "from-left \u0219i \u00e9"
+    (tmp_path / "sources").write_text(f"{source}\n", encoding="utf-8")
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    assert call(monkeypatch, "generate", run, tmp_path / "sources", "--json") == 0
+    out.flush()
+    assert json.loads(out.buffer.getvalue().decode("utf-8"))["source"] == source
+
+
+def test_what_the_encoding_of_a_terminal_lacks_is_escaped(run, tmp_path, monkeypatch):
     (tmp_path / "sources").write_text("from-left \u00e9\n", encoding="utf-8")
-    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    out = Terminal(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", out)
     assert call(monkeypatch, "generate", run, tmp_path / "sources", "--json") == 0
     out.flush()
     assert b"\\xe9" in out.buffer.getvalue()
+
+
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_targets_of_several_lines_stay_one_line_each(run, lines, monkeypatch, capsys, is_seen):
+    texts = ["if a:\n\tb\r\n", "a", "b\rc"]
+    written = {
+        source: [Hypothesis(text, (text,), (0,), (0,), -1.0)]
+        for source, text in zip(SOURCES, texts, strict=True)
+    }
+    monkeypatch.setattr(Model, "generate", lambda self, sources, **_: [written[x] for x in sources])
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_seen)
+    assert call(monkeypatch, "generate", run, lines) == 0
+    out, error = capsys.readouterr()
+    tab = r"\t" if is_seen else "\t"
+    assert out.split("\n") == [rf"if a:\n{tab}b\r\n", "a", r"b\rc", ""]
+    said = r"voi: line breaks are written as \n (--json keeps them) for"
+    assert error == f"{said} {lines}, line 1 and 1 more\n"
+    assert call(monkeypatch, "generate", run, lines, "--json") == 0
+    out, error = capsys.readouterr()
+    assert [json.loads(line)["target"] for line in out.splitlines()] == texts
+    assert error == ""

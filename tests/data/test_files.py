@@ -41,7 +41,7 @@ def test_names_of_splits_may_have_capitals(tmp_path):
         FileTask(folder=str(tmp_path)).split("train")
 
 
-@pytest.mark.parametrize("gz", ["", ".gz"])
+@pytest.mark.parametrize("gz", ["", ".gz", ".GZ"])
 @pytest.mark.parametrize("name", ["tsv", "jsonl", "pair"])
 @pytest.mark.parametrize("valid", ["valid", "dev", "validation", "val"])
 def test_folders_in_every_format(tmp_path, gz, name, valid):

@@ -1,10 +1,11 @@
-"""Published files, read as a stream."""
+"""Files as published are found and read as a stream, packed or not."""
 
+import gzip
 import tracemalloc
 
 import pytest
 
-from voi.data.published import translation_memory
+from voi.data.published import find_file, text_lines, translation_memory
 
 UNIT = """
 <tu><tuv xml:lang="en"><seg>{0}</seg></tuv><tuv xml:lang="ro"><seg>mare</seg></tuv></tu>"""
@@ -28,3 +29,12 @@ def test_units_do_not_stay_in_memory(tmp_path, form):
     """The parser reads ahead by some thousand bytes, and no more."""
     few, many = (peak(tmp_path / "a.tmx", size, form) for size in (1000, 8000))
     assert many < 1.5 * few
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".GZ"])
+def test_a_file_is_found_and_read_packed_or_not(tmp_path, ending):
+    path = tmp_path / "below" / f"train.txt{ending}"
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(b"a\nb\n") if ending else b"a\nb\n")
+    assert find_file(tmp_path, "train.txt") == path
+    assert list(text_lines(path)) == ["a", "b"]

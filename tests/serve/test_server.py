@@ -131,6 +131,30 @@ def test_a_connection_serves_many_requests(server):
     assert answers.count(b"HTTP/1.1 200 ") == 1
 
 
+@pytest.mark.parametrize("address", ["http://[", "http://[::1"])
+def test_what_is_no_address_is_refused(server, address, capsys):
+    text = raw(server, f"GET {address} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert text.startswith(b"HTTP/1.1 400 ")
+    assert f"expected a path, got {address}".encode() in text
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "POST"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Transfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 0",
+        "Content-Length: -5",
+    ],
+    ids=["chunked", "both", "negative"],
+)
+def test_a_body_is_never_read_as_the_next_request(server, method, headers):
+    body = b"GET /api/about HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = f"{method} /api/nothing HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n\r\n"
+    assert raw(server, head.encode() + body).count(b"HTTP/1.1 ") == 1
+
+
 def test_a_fault_of_the_model_is_one_line_and_the_server_goes_on(model, monkeypatch, capsys):
     def broken(*args, **options):
         raise RuntimeError("no\nmemory")

@@ -15,10 +15,8 @@ def main() -> None:
     """Run a command; what a user can mend is one line on stderr and exit code 2."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     is_debug = len(arguments) < len(sys.argv) - 1
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # what an encoding lacks is escaped, no error
-            stream.reconfigure(errors="backslashreplace")
-    sys.path.insert(0, str(Path.cwd()))  # a user's module:function is found where voi is called
+    _set_encodings()
+    sys.path.append(str(Path.cwd()))  # a user's module:function is found where voi is called
     try:
         code = _call(arguments)
     except KeyboardInterrupt:
@@ -36,6 +34,14 @@ def main() -> None:
     if code == _INTERRUPTED:
         print("voi: interrupted", file=sys.stderr)
     sys.exit(code)
+
+
+def _set_encodings() -> None:
+    """Write files and pipes as UTF-8, like what is read; escape what a terminal cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            encoding = None if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _call(arguments: Sequence[str]) -> int:

@@ -14,6 +14,8 @@ from voi.bench.cells import Rows
 from voi.bench.steps import NetworkSize
 from voi.bench.timing import machine
 from voi.cli.app import app
+from voi.cli.console import plain_console
+from voi.cli.drawing import say
 from voi.errors import ConfigError
 
 bench = typer.Typer(
@@ -27,8 +29,8 @@ def started(threads: int) -> Console:
     """Set threads and allocator as `voi train` does, print the machine, return the console."""
     torch.set_num_threads(threads)
     keep_freed_memory()
-    console = Console(soft_wrap=True)
-    console.print(machine(), highlight=False)
+    console = plain_console()
+    console.print(machine())
     return console
 
 
@@ -71,9 +73,9 @@ def runtime(
     console = started(threads)
     networks = NetworkSize(width=width, layers=layers, beam=beam)
     size = runtimes.RuntimeSize(networks, repetitions=repetitions)
-    found = runtimes.measure(sizes, size, lambda text: console.print(text, highlight=False))
+    found = runtimes.measure(sizes, size, lambda text: say(text, console))
     print_table("milliseconds, medians", runtimes.rows(found), console)
     for name, exponent in found.exponents().items():
-        console.print(f"{name}: grows as n^{exponent:.2f}", highlight=False)
+        console.print(f"{name}: grows as n^{exponent:.2f}")
     runtimes.write(found, size, out)
-    console.print(f"written to {out}")
+    say(f"written to {out}", console)

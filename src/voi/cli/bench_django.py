@@ -11,6 +11,7 @@ from voi.bench import django_tables
 from voi.bench.django import DjangoSize
 from voi.cli.app import otherwise
 from voi.cli.bench import bench, print_table, started
+from voi.cli.drawing import say
 from voi.errors import ConfigError
 from voi.evaluation import Settings
 
@@ -64,13 +65,13 @@ def django(
         size,
         seeds=range(seeds),
         methods=methods or (django_bench.QUICK_METHODS if quick else ""),
-        said=lambda text: console.print(text, highlight=False),
+        said=lambda text: say(text, console),
     )
     compared = django_tables.compared(results, out, size.test, pairs.is_seen)
     django_tables.write(results, compared, out)
     for title, rows in django_tables.tables(results).items():
         print_table(title, rows, console)
-    console.print(f"written to {out}")
+    say(f"written to {out}", console)
 
 
 def _size(

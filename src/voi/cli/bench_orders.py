@@ -11,6 +11,7 @@ from voi.bench import orders as order_bench
 from voi.bench.orders import OrderSize, SplitSize
 from voi.cli.app import otherwise
 from voi.cli.bench import bench, print_table, started
+from voi.cli.drawing import say
 from voi.errors import ConfigError
 
 QUICK = OrderSize(factor=0.2, valid_examples=100, test=SplitSize(200, 32, 32))
@@ -63,8 +64,8 @@ def orders(
         seeds=range(otherwise(seeds, 1 if quick else 3)),
         tasks=tasks or (order_bench.QUICK_TASKS if quick else ""),
         methods=methods or (order_bench.QUICK_METHODS if quick else ""),
-        said=lambda text: console.print(text, highlight=False),
+        said=lambda text: say(text, console),
     )
     order_tables.write(results, out)
     print_table("OrderBench", order_tables.rows(results), console)
-    console.print(f"written to {out}")
+    say(f"written to {out}", console)

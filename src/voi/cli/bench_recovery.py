@@ -10,6 +10,7 @@ from voi.bench import recovery_tables
 from voi.bench.frozen import DecoderSize
 from voi.cli.app import otherwise
 from voi.cli.bench import bench, print_table, started
+from voi.cli.drawing import say
 
 QUICK_STEPS, STEPS = 300, 15_000
 
@@ -53,9 +54,9 @@ def recovery(
         steps=otherwise(steps, QUICK_STEPS if quick else STEPS),
         seeds=range(seeds),
         cells=cells or (",".join(recoveries.QUICK) if quick else ""),
-        said=lambda text: console.print(text, highlight=False),
+        said=lambda text: say(text, console),
     )
     recovery_tables.write(results, out)
     for title, rows in recovery_tables.tables(results).items():
         print_table(title, rows, console)
-    console.print(f"written to {out}")
+    say(f"written to {out}", console)

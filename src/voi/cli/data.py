@@ -20,7 +20,8 @@ from rich.table import Table
 
 from voi import config, experiments
 from voi.cli.app import app
-from voi.cli.drawing import print_stacked
+from voi.cli.console import plain_console
+from voi.cli.drawing import print_stacked, say
 from voi.cli.own_data import (
     Data,
     SourceFile,
@@ -108,7 +109,7 @@ def _report(data: config.DataConfig) -> tuple[DataReport, str]:
 
 
 def _print_report(report: DataReport) -> None:
-    console = Console(soft_wrap=True)
+    console = plain_console()
     if not console.is_terminal:
         console.width = _FILE_WIDTH
     header, *rows = report_rows(report)
@@ -121,7 +122,7 @@ def _print_report(report: DataReport) -> None:
     else:
         print_stacked([header, *rows], console)
     for note in report.notes:
-        console.print(note, highlight=False, markup=False)
+        say(note, console)
 
 
 @data_app.command()
@@ -136,15 +137,15 @@ def prepare(
     """
     made = out or Path("data") / task
     prepared = prepare_data(task, folder, made)
-    console = Console(soft_wrap=True)
-    console.print(f"read {prepared.layout}", highlight=False)
+    console = plain_console()
+    say(f"read {prepared.layout}", console)
     for name, split in prepared.splits.items():
         dropped = f", {split.num_dropped:,} with an empty side dropped" if split.num_dropped else ""
-        console.print(f"{name}: {split.num_pairs:,} pairs{dropped}", highlight=False)
+        console.print(f"{name}: {split.num_pairs:,} pairs{dropped}")
     if prepared.note:
-        console.print(prepared.note, highlight=False)
+        say(prepared.note, console)
     place = f" --data {shlex.quote(str(made))}" if out else ""
-    console.print(f"made {made}; next: voi train {task}-small{place}", highlight=False)
+    say(f"made {made}; next: voi train {task}-small{place}", console)
 
 
 @data_app.command()
@@ -165,12 +166,12 @@ def download(
     if task not in DOWNLOADS:
         raise unknown_name("data set", task, DOWNLOADS)
     folder = out or Path("downloads") / task
-    console = Console(soft_wrap=True)
+    console = plain_console()
     for item in _with_checksums(DOWNLOADS[task], sha256 or []):
-        console.print(_described(_fetched(item, folder, console)), highlight=False)
+        say(_described(_fetched(item, folder, console)), console)
     if task != "coco":
         made = shlex.quote(str(folder))
-        console.print(f"next: voi data prepare {task} --from {made}", highlight=False)
+        say(f"next: voi data prepare {task} --from {made}", console)
 
 
 def _with_checksums(items: Sequence[Download], settings: Sequence[str]) -> list[Download]:

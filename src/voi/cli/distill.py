@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from voi.cli.app import Beam, Device, app, otherwise
+from voi.cli.console import plain_console
+from voi.cli.drawing import say
 from voi.distillation import Distilled, distill
 from voi.experiments import load_table
 from voi.model import load
@@ -30,7 +31,7 @@ def command(
     Then: voi train --data data/distilled
     """
     model = load(run, device)
-    own, console = model.experiment.search, Console(soft_wrap=True)
+    own, console = model.experiment.search, plain_console()
     search = replace(own, beam=otherwise(beam, own.beam))
     with Progress(console=console) as bar:
         line = bar.add_task(split, total=None)
@@ -41,8 +42,7 @@ def command(
         found = distill(model, model.task(), split, out, search, told)
     settings = _settings(found, model.experiment.data.long_examples == "skip")
     command = shlex.join(["voi", "train", "--data", str(out), *settings])
-    said = f"{found.num_pairs:,} pairs in {out}: {command}"
-    console.print(said, highlight=False, markup=False)
+    say(f"{found.num_pairs:,} pairs in {out}: {command}", console)
     if found.num_empty:
         console.print(f"targets that came out empty and keep their references: {found.num_empty:,}")
 

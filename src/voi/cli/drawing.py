@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.text import Text
 
 from voi.search import Hypothesis
@@ -35,15 +34,9 @@ def visible(text: str) -> str:
     return "".join(repr(x)[1:-1] if unicodedata.category(x) == "Cc" else x for x in text)
 
 
-def sentence(text: str) -> str:
-    """Return a text that the console prints as it is, brackets and control characters too."""
-    return escape(visible(text))
-
-
-def say(text: str, console: Console) -> None:
-    """Print a text as it is: brackets of a user's names and lines are no markup."""
-    shown = "\n".join(map(visible, text.split("\n")))
-    console.print(shown, highlight=False, markup=False)
+def say(text: str, console: Console, style: str = "") -> None:
+    """Print lines that hold a user's names and texts, whatever characters these have."""
+    console.print("\n".join(map(visible, text.split("\n"))), style=style)
 
 
 def told_apart(tokens: Sequence[str]) -> list[str]:
@@ -65,7 +58,7 @@ def print_stacked(rows: Sequence[Sequence[str]], console: Console) -> None:
     """Print a table that is too wide, its header first: a heading per row, then a line per cell."""
     (_, *names), *others = rows
     for heading, *cells in others:
-        console.print(heading, style="bold", markup=False, highlight=False)
+        console.print(heading, style="bold")
         for name, cell in zip(names, cells, strict=True):
             if cell:
-                console.print(f"  {name}: {cell}", markup=False, highlight=False)
+                console.print(f"  {name}: {cell}")

@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
-from voi.cli.drawing import print_stacked
+from voi.cli.console import plain_console
+from voi.cli.drawing import print_stacked, say
 from voi.cli.watching import EvaluationBar
 from voi.errors import ConfigError
 from voi.evaluation import (
@@ -104,7 +105,7 @@ def _score_stored(
     out: Path | None,
 ) -> None:
     table = side_by_side(_stored(paths, references, names, limit))
-    console = Console(soft_wrap=True)
+    console = plain_console()
     _print(table, console)
     if out is not None:
         _write(table, out, "scores", console)
@@ -116,7 +117,7 @@ def _score_runs(runs: list[Path], settings: Settings, out: Path | None, device: 
     for system, folder in zip(systems, folders, strict=True):
         write_table(side_by_side([system]), folder, scores)
     table = side_by_side(systems)
-    console = Console(soft_wrap=True)
+    console = plain_console()
     _print(table, console)
     _write(table, out or folders[0], scores if len(systems) == 1 else comparison, console)
 
@@ -183,12 +184,12 @@ def _print(table: Table, console: Console) -> None:
     for number, row in enumerate(rows):
         texts = (text.ljust(width) for text, width in zip(row, widths, strict=True))
         style = "" if number else "bold"
-        console.print("  ".join(texts).rstrip(), style=style, markup=False, highlight=False)
+        console.print("  ".join(texts).rstrip(), style=style)
     console.print()
     for note in notes(table):
-        console.print(note, style="dim", markup=False, highlight=False)
+        console.print(note, style="dim")
 
 
 def _write(table: Table, folder: Path, name: str, console: Console) -> None:
     write_table(table, folder, name)
-    console.print(f"wrote {folder / name}.json, .csv and .md", markup=False, highlight=False)
+    say(f"wrote {folder / name}.json, .csv and .md", console)

@@ -14,11 +14,11 @@ from threading import Thread
 from typing import Annotated, Any, TextIO
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from voi.analysis import to_record
 from voi.cli.app import Beam, Device, app, names_of, refuse, split_keywords
+from voi.cli.console import plain_console
 from voi.cli.drawing import draw_steps, visible
 from voi.data.files import FileTask
 from voi.errors import ConfigError, DataError, VoiError
@@ -109,8 +109,7 @@ def generate(
     model = _ready(load(run, device), options, words)
     with ExitStack() as stack:
         lines = _open(file, stack)
-        counted_on = 1 if as_json else nbest  # a record names its source
-        told, odd = _progress(lines, stack), _OddLines(model, stack, counted_on)
+        told, odd = _progress(lines, stack), _OddLines(model, stack, nbest, as_json)
         for part in _chunks(lines):
             for line, source, hypotheses in _written(model, part, kind, words, options):
                 _print(source, hypotheses, trace, as_json)
@@ -132,15 +131,17 @@ def _ready(model: Model, options: dict[str, Any], keywords: Sequence[str]) -> Mo
 class _OddLines:
     """Lines to tell of at the end: answered like the others, though they may be mistakes."""
 
-    def __init__(self, model: Model, stack: ExitStack, nbest: int):
+    def __init__(self, model: Model, stack: ExitStack, nbest: int, as_json: bool):
         stack.callback(self._tell)
         self.model = model
-        self.nbest = nbest
+        self.nbest = 1 if as_json else nbest  # a record names its source
+        self.as_json = as_json
         self.num_lines = 0
         self.blank: list[str] = []  # places
         self.unknown: list[str] = []
         self.empty: list[str] = []
         self.fewer: list[str] = []
+        self.broken: list[str] = []
 
     def add(self, line: Line, source: str, hypotheses: Sequence[Hypothesis]) -> None:
         self.num_lines += 1
@@ -152,6 +153,8 @@ class _OddLines:
             self.empty.append(line.place)
         if len(hypotheses) < self.nbest:
             self.fewer.append(line.place)
+        if not self.as_json and any(_in_one_line(one.text) != one.text for one in hypotheses):
+            self.broken.append(line.place)
 
     def _tell(self) -> None:
         found = {"an empty target was written for": self.empty}
@@ -160,6 +163,7 @@ class _OddLines:
             found["no source is given in"] = self.blank
         few = f"fewer than {self.nbest} targets were found (--json names the source of each) for"
         found[few] = self.fewer
+        found[r"line breaks are written as \n (--json keeps them) for"] = self.broken
         for what, places in found.items():
             if places:
                 others = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
@@ -247,7 +251,7 @@ def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
         with open(lines.name, "rb") as file:  # bytes: what is no text is told of when it is read
             plain = GzipFile(fileobj=file) if is_packed(Path(lines.name)) else file
             total = sum(1 for _ in plain)
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     bar = Progress(console=console, disable=not console.is_terminal or not (total or 0) > 100)
     stack.enter_context(bar)
     task = bar.add_task("generating", total=total)
@@ -312,7 +316,12 @@ def _print(source: str, hypotheses: list[Hypothesis], trace: bool, as_json: bool
             record = to_record(hypothesis.to_trace(source))
             print(json.dumps(record, ensure_ascii=False), flush=True)
         else:
-            is_seen = sys.stdout.isatty()  # what goes to a file or a pipe stays as it is
-            print(visible(hypothesis.text) if is_seen else hypothesis.text, flush=True)
+            shown = visible if sys.stdout.isatty() else _in_one_line
+            print(shown(hypothesis.text), flush=True)
         if trace and not as_json:
-            draw_steps(hypothesis, Console())
+            draw_steps(hypothesis, plain_console(soft_wrap=False))
+
+
+def _in_one_line(text: str) -> str:
+    """Return a text without line breaks, which would be lines of their own in a file."""
+    return text.replace("\r", r"\r").replace("\n", r"\n")

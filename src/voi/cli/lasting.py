@@ -3,14 +3,16 @@
 import contextlib
 import os
 import sys
-from typing import IO, Any, cast
+from typing import Any
 
 from rich.console import Console
+
+from voi.cli.console import plain_console
 
 
 def lasting_console() -> Console:
     """Return a console on standard output that a closed pipe, as of `| head -1`, only silences."""
-    return Console(file=cast(IO[str], _Lasting(sys.stdout)), soft_wrap=True)
+    return plain_console(_Lasting(sys.stdout))
 
 
 class _Lasting:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from voi.cli.drawing import draw_steps, say, sentence
+from voi.cli.drawing import draw_steps, say, visible
 from voi.learned import Learned, Shown, learned
 from voi.model import load
 
@@ -20,7 +20,7 @@ def print_learned(run: Path, console: Console) -> None:
     console.print(_orders(found.shown))
     console.print(f"\nwhat is written, {'greedily' if beam == 1 else f'with beam {beam}'}:")
     for one in found.shown:
-        console.print(f"\n[bold]{sentence(str(one.example.source))}[/bold]")
+        say(f"\n{one.example.source}", console, "bold")
         draw_steps(one.written, console)
     say(f'\nrun folder: {run}    reload: voi.load("{run}")', console)
 
@@ -42,7 +42,7 @@ def _orders(shown: Sequence[Shown]) -> Table:
     if is_known:
         table.add_column("best order")
     for one in shown:
-        cells = [sentence(str(one.example.source)), sentence(one.example.target)]
+        cells = [visible(str(one.example.source)), visible(one.example.target)]
         cells.append(_spaced(one.order))
         if is_known:
             cells.append(" or ".join(map(_spaced, one.best_orders)))

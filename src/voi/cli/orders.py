@@ -13,7 +13,8 @@ from rich.table import Table
 
 from voi import plots
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
-from voi.cli.drawing import told_apart
+from voi.cli.console import plain_console
+from voi.cli.drawing import say, told_apart, visible
 from voi.data import Example, Task
 from voi.data.example import source_text
 from voi.errors import ConfigError, MissingExtraError
@@ -111,7 +112,7 @@ def orders(
     suffix = _suffix(figures, out)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be made is told before the work begins
-    console = Console(highlight=False)
+    console = plain_console(soft_wrap=False)
     compare: Literal["orders", "ranks"] = "ranks" if ranks else "orders"
     if perturb is not None:
         advice = "--perturb without {}: it looks at one example alone"
@@ -138,7 +139,7 @@ def orders(
         _print_study(found, console)
         paths = [] if out is None else _write_study(found, out, suffix, console)
     for path in paths:
-        console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+        say(f"wrote {path}", plain_console())
 
 
 def _suffix(figures: str | None, out: Path | None) -> str:
@@ -205,7 +206,7 @@ def _of_runs(
             device=device,
         )
     found: list[Series] = []
-    errors = Console(stderr=True)
+    errors = plain_console(stderr=True)
     with Progress(console=errors, disable=not errors.is_terminal, transient=True) as bar:
         for run in runs:
             model, task = _open(run, device, images)
@@ -241,13 +242,13 @@ def _print_study(found: Study, console: Console) -> None:
     means = overall_table(found, is_compact=True)
     sentences = {paragraph.heading: paragraph.sentences for paragraph in in_words(found)}
     for name in dict.fromkeys(row[0] for row in means.rows):
-        console.print(f"[bold]{escape(name)}[/bold]")
+        say(name, console, "bold")
         console.print(_table(means, name))
-        console.print(escape(" ".join(sentences.pop(name, ()))) + "\n")
+        say(" ".join(sentences.pop(name, ())) + "\n", console)
     for others in sentences.values():
-        console.print(escape("\n".join(others)) + "\n")
+        say("\n".join(others) + "\n", console)
     for note in (means.note, *(f"Left out. {reason}" for reason in found.skipped)):
-        console.print(escape(note), style="dim")
+        say(note, console, "dim")
 
 
 def _table(shown: TextTable, series: str) -> Table:
@@ -257,7 +258,7 @@ def _table(shown: TextTable, series: str) -> Table:
         table.add_column(name, justify="left" if i < shown.num_names else "right", no_wrap=True)
     for row in shown.rows:
         if row[0] == series:
-            table.add_row(*map(escape, row[1:]))
+            table.add_row(*map(visible, row[1:]))
     return table
 
 
@@ -267,7 +268,7 @@ def _write_study(found: Study, out: Path, suffix: str, console: Console) -> list
         figures = study_figures(found)
     except MissingExtraError as error:
         figures = []  # the page says so too
-        console.print(f"no figures: {escape(str(error))}", soft_wrap=True)
+        say(f"no figures: {error}", plain_console())
     write_study(found, out, figures=figures, suffix=suffix, title=f"Orders: {names}")
     return [out / "report.html"]
 
@@ -287,15 +288,15 @@ def _print_closeup(closeup: Closeup, console: Console) -> None:
     found = closeup.perturbation
     source = source_text(closeup.example.source)
     if source is not None:
-        console.print(f"[bold]{escape(source)}[/bold]")
-    tokens = told_apart(found.tokens)
-    console.print(escape(" ".join(tokens)))
-    console.print(f"inferred order: {escape(_in_order(tokens, found.order))}", style="dim")
+        say(source, console, "bold")
+    tokens = told_apart(list(map(visible, found.tokens)))
+    console.print(" ".join(tokens))
+    console.print(f"inferred order: {_in_order(tokens, found.order)}", style="dim")
     table = Table("part", "removed", "NLD", "ORC", "tau", "order without it", box=None)
     for removal in found.removals[:_SHOWN_PARTS]:
         values = (f"{value:.3f}" for value in (removal.nld, removal.orc, removal.tau))
-        order = escape(_in_order(tokens, removal.order))
-        table.add_row(str(removal.part + 1), escape(removal.name), *values, order)
+        order = _in_order(tokens, removal.order)
+        table.add_row(str(removal.part + 1), visible(removal.name), *values, order)
     console.print(table)
     if len(found.removals) > _SHOWN_PARTS:
         console.print(f"and {len(found.removals) - _SHOWN_PARTS} parts with no larger effect")

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import Progress
 
 from voi.cli.app import Device
+from voi.cli.console import plain_console
 from voi.cli.data import data_app
+from voi.cli.drawing import say
 from voi.vision.extract import BACKBONES, Extraction, extract, make_backbone
 from voi.vision.joining import join_stores
 
@@ -47,7 +48,7 @@ def regions(
     On two GPUs: voi data regions val2017 --part 1/2 --device cuda:0 --out regions.1
     """
     made = make_backbone(backbone or ("pooled" if boxes else "faster-rcnn"), weights, device)
-    errors = Console(stderr=True, soft_wrap=True)
+    errors = plain_console(stderr=True)
     with Progress(console=errors, disable=not errors.is_terminal) as bar:
         task = bar.add_task("regions", total=None)
         done = extract(
@@ -74,13 +75,13 @@ def join(
     """
     store = join_stores(parts, out)
     text = f"wrote {out}: {len(store):,} images, {len(store.boxes):,} regions"
-    Console(soft_wrap=True).print(escape(text), highlight=False)
+    say(text, plain_console())
 
 
 def _print(done: Extraction, errors: Console, out: Path) -> None:
     """Print what was made; broken images are named on standard error."""
     for name, reason in list(done.broken.items())[:_SHOWN_BROKEN]:
-        errors.print(f"left out {escape(name)}: {escape(reason)}", highlight=False)
+        say(f"left out {name}: {reason}", errors)
     if len(done.broken) > _SHOWN_BROKEN:
         errors.print(f"left out {len(done.broken) - _SHOWN_BROKEN} more broken images")
     store = done.store
@@ -92,4 +93,4 @@ def _print(done: Extraction, errors: Console, out: Path) -> None:
         parts.append(f"{done.num_without_boxes:,} images have no boxes: the whole is their region")
     if done.broken:
         parts.append(f"{len(done.broken):,} images cannot be read and are left out")
-    Console(soft_wrap=True).print(escape("; ".join(parts)), highlight=False)
+    say("; ".join(parts), plain_console())

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from voi.cli.app import Device, app
+from voi.cli.console import plain_console
+from voi.cli.drawing import say, visible
 from voi.model import load
 from voi.serve import Playground, open_server
 
@@ -25,14 +26,15 @@ def serve(
 
     Example: voi serve runs/chain --port 8765
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = plain_console()
     with open_server(host, port) as server:  # before the model is loaded: the port may be in use
         playground = Playground(load(run, device), str(run))
         if playground.sources.note:
-            console.print(f"[yellow]{escape(playground.sources.note)}[/yellow]")
+            say(playground.sources.note, console, "yellow")
         if not server.is_local:
             warning = "other machines can reach this server and use the model"
-            console.print(f"[yellow]{warning}[/yellow]")
-        console.print(f"{escape(str(run))} is at [bold]{server.url}[/bold]; Ctrl-C ends it")
+            say(warning, console, "yellow")
+        address = Text(server.url, style="bold")
+        console.print(Text(f"{visible(str(run))} is at ") + address + Text("; Ctrl-C ends it"))
         server.run(playground)
     console.print("ended")

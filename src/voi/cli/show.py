@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
 from voi import plots
 from voi.analysis import Trace
 from voi.cli.app import Beam, Device, app, refuse, split_keywords
-from voi.cli.drawing import draw_steps, sentence
+from voi.cli.console import plain_console
+from voi.cli.drawing import draw_steps, say, visible
 from voi.data import Example, ImageTask, Regions, Source
 from voi.errors import ConfigError, DataError, VoiError
 from voi.model import Model, load
@@ -63,11 +64,12 @@ def show(
     given: Source = source if task is None else _image(task, source)
     name = source if task is None else str(given)
     hypothesis = _written(model, given, beam, gaps, words)
-    console = Console(highlight=False)
+    console = plain_console(soft_wrap=False)
     if name is not None:
-        console.print(f"[bold]{sentence(name)}[/bold]")
+        say(name, console, "bold")
     draw_steps(hypothesis, console)
-    console.print(f"{sentence(hypothesis.text)}    [dim]log p {hypothesis.score:.2f}[/dim]")
+    score = Text(f"    log p {hypothesis.score:.2f}", style="dim")
+    console.print(Text(visible(hypothesis.text)) + score)
     trace = hypothesis.to_trace(name)
     if out is not None:
         _draw(model, trace, out, dark, given, task)
@@ -75,7 +77,7 @@ def show(
         _draw_attention(model, given, trace, attention, dark)
     for path in (out, attention):
         if path is not None:
-            console.print(f"wrote {sentence(str(path))}", soft_wrap=True)
+            say(f"wrote {path}", plain_console())
     if isinstance(given, str) and not model.codec.knows_any(given):
         print("voi: no word of the source is in the model's vocabulary", file=sys.stderr)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from voi.cli.console import plain_console
 from voi.cli.data import data_app
+from voi.cli.drawing import say
 from voi.data.tagged import read_tagged
 from voi.errors import ConfigError, DataError
 from voi.pos.named import is_file
@@ -38,20 +39,20 @@ def tagger(
     _check_out(out)
     sentences = read_tagged(tagged)
     tests = read_tagged(test) if test is not None else []
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(f"{tagged}: {_counted(sentences)}")
+    console = plain_console()
+    say(f"{tagged}: {_counted(sentences)}", console)
     made = train_tagger(sentences, iterations)
     if tests:
         measured = accuracy(made, tests, words_of(sentences))
         trained_on = {tuple(sentence) for sentence in sentences}
         shared = sum(tuple(sentence) in trained_on for sentence in tests)
-        console.print(f"{test}: {_counted(tests)}; {shared:,} of its sentences are trained on")
+        say(f"{test}: {_counted(tests)}; {shared:,} of its sentences are trained on", console)
         console.print(
             f"tagged right: {_percent(measured.total)}; known words: {_percent(measured.known)}; "
             f"unknown words: {_percent(measured.unknown)}"
         )
     made.save(out)
-    console.print(f"wrote {out}; next: voi orders RUN --tagger {shlex.quote(str(out))}")
+    say(f"wrote {out}; next: voi orders RUN --tagger {shlex.quote(str(out))}", console)
 
 
 def _check_out(out: Path) -> None:

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from voi import config, experiments, runs
 from voi.allocator import keep_freed_memory
 from voi.cli.app import app
+from voi.cli.console import plain_console
 from voi.cli.drawing import say
 from voi.cli.lasting import lasting_console
 from voi.cli.learned import print_learned
@@ -76,7 +76,7 @@ def train(
     Your own pairs: voi train --data train.tsv --valid dev.tsv
     """
     if is_list:
-        _print_presets(Console(soft_wrap=True))
+        _print_presets(plain_console())
         return
     if resume is not None:
         if task or order or settings or out or data or source or target or valid or test or dry_run:
@@ -89,7 +89,7 @@ def train(
     task = task or ("files" if own else "chain")
     experiment = _experiment(own_table(task, own), order, settings or [])
     if dry_run:
-        _print_plan(runs.prepare(experiment), Console(soft_wrap=True))
+        _print_plan(runs.prepare(experiment), plain_console())
     else:
         _start(task, experiment, out, lasting_console())
 
@@ -97,7 +97,7 @@ def train(
 def _print_presets(console: Console) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, about in experiments.presets().items():
-        table.add_row(name, escape(about))
+        table.add_row(name, about)
     console.print(table)
 
 
@@ -207,5 +207,5 @@ def _print_plan(prepared: Prepared, console: Console) -> None:
         f"{phase.name} {count:,}" + (f" ({phase.epochs:g} epochs)" if phase.epochs else "")
         for phase, count in zip(experiment.training.phases, counts, strict=True)
     ]
-    console.print(f"steps: {', '.join(parts)}; {sum(counts):,} in all", highlight=False)
+    console.print(f"steps: {', '.join(parts)}; {sum(counts):,} in all")
     console.print(f"memory: about {memory / 2**20:,.0f} MiB in the largest batch, torch aside")

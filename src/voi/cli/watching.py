@@ -6,10 +6,10 @@ from itertools import accumulate
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from voi.cli.drawing import say
+from voi.cli.console import plain_console
+from voi.cli.drawing import say, visible
 from voi.training import Progress as TrainingProgress
 
 LINE_EVERY = 15  # seconds between the lines of a log file
@@ -66,7 +66,7 @@ class TrainingBar:
 
     def _say_line(self) -> None:
         if self._unsaid:
-            self.console.print(self._unsaid, highlight=False)
+            self.console.print(self._unsaid)
         self._said, self._unsaid = time.monotonic(), ""
 
     @property
@@ -86,7 +86,7 @@ class TrainingBar:
             name: x for name, x in values.items() if isinstance(x, float) and name != "score"
         }
         text = "  ".join(f"{name} {value:.3f}" for name, value in numbers.items())
-        self.console.print(f"step {progress.step:,}: validation {text}", highlight=False)
+        self.console.print(f"step {progress.step:,}: validation {text}")
         for sample in values.get("samples", ())[:1]:
             say(
                 f"  {sample['source']} -> {sample['written']}   (reference {sample['reference']})",
@@ -94,7 +94,7 @@ class TrainingBar:
             )
 
     def said(self, message: str) -> None:
-        self.console.print(message, highlight=False)
+        say(message, self.console)
 
 
 class EvaluationBar:
@@ -102,14 +102,18 @@ class EvaluationBar:
 
     def __init__(self, name: str):
         self.name = name
-        self.console = Console(stderr=True)
-        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}")
+        self.console = plain_console(stderr=True)
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.completed}"),
+        )
         is_quiet = not self.console.is_terminal
         self.bar = Progress(
             *columns, TextColumn("of {task.total}"), TimeRemainingColumn(),
             console=self.console, disable=is_quiet, transient=True,
         )  # fmt: skip
-        self.line = self.bar.add_task(name, total=None)
+        self.line = self.bar.add_task(visible(name), total=None)
         self._said = time.monotonic()
 
     def __enter__(self) -> "EvaluationBar":
@@ -122,8 +126,8 @@ class EvaluationBar:
     def told(self, what: str, done: int, total: int | None) -> None:
         """Show how far the work has come."""
         text = f"{self.name}: {what}"
-        self.bar.update(self.line, description=escape(text), completed=done, total=total)
+        self.bar.update(self.line, description=visible(text), completed=done, total=total)
         if not self.console.is_terminal and time.monotonic() - self._said > LINE_EVERY:
             self._said = time.monotonic()
             share = f"{done:,}" if total is None else f"{done:,} of {total:,}"
-            self.console.print(f"{text} {share}", markup=False, highlight=False)
+            say(f"{text} {share}", self.console)

@@ -256,6 +256,6 @@ def _pair(stem: Path, source_suffix: str, target_suffix: str) -> tuple[Path, Pat
     """Return the parallel files of a stem, if both are there."""
     paths = []
     for suffix in (source_suffix, target_suffix):
-        candidates = [Path(f"{stem}.{suffix}{gz}") for gz in _GZ]
+        candidates = [Path(f"{stem}.{suffix}{gz}") for gz in (*_GZ, ".GZ")]
         paths += [path for path in candidates if path.is_file()][:1]
     return (paths[0], paths[1]) if len(paths) == 2 else None

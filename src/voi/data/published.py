@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from voi.data.lines import is_packed
 from voi.errors import DataError
 
 _SEGMENT = re.compile(r"<seg\b[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
@@ -17,7 +18,7 @@ _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 def find_file(folder: Path, name: str) -> Path | None:
     """Return the file of that name, or packed as name.gz, anywhere below a folder."""
-    for ending in ("", ".gz"):
+    for ending in ("", ".[gG][zZ]"):
         found = sorted(path for path in folder.rglob(name + ending) if path.is_file())
         if len(found) > 1:
             shown = " and ".join(str(path.relative_to(folder)) for path in found[:2])
@@ -38,7 +39,7 @@ def text_lines(path: Path) -> Iterator[str]:
 
 
 def _opened(path: Path) -> io.BufferedIOBase:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+    return gzip.open(path) if is_packed(path) else path.open("rb")
 
 
 def _decoded(raw: bytes, place: str) -> str:

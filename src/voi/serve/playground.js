@@ -5,7 +5,7 @@ const ORDERS = {
   samples: "Orders drawn from the model's own law; alike ones are counted.",
   beam: "The order with the highest log p(target, order) that a beam search finds under the decoder.",
 };
-let about = null, records = [], image = null, isTouched = false;
+let about = null, records = [], image = null, isTouched = false, numWorks = 0;
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
@@ -27,11 +27,13 @@ async function ask(path, body) {
   return answer;
 }
 
-// Do some work for a button: one thing at a time, and what goes wrong is one line on the page.
+// Do some work for a button; what goes wrong is one line on the page. Until all works are done, as a
+// request and the preview of an image that is chosen meanwhile, no button begins another.
 async function work(button, act) {
-  const name = button.textContent;
+  numWorks += 1;
   find("error").hidden = true;
   all("#inputs button").forEach((other) => { other.disabled = true; });
+  button.dataset.name ??= button.textContent;
   button.textContent = "Working …";
   try {
     await act();
@@ -39,8 +41,12 @@ async function work(button, act) {
     find("error").textContent = error.message;
     find("error").hidden = false;
   }
-  button.textContent = name;
-  all("#inputs button").forEach((other) => { other.disabled = false; });
+  numWorks -= 1;
+  if (numWorks) return;
+  all("#inputs button").forEach((other) => {
+    other.disabled = false;
+    if (other.dataset.name) other.textContent = other.dataset.name;
+  });
 }
 
 // ---- sources
@@ -106,8 +112,8 @@ function showSources() {
 
 // ---- results
 
-// A record of the API as the stepper takes it.
-const traceOf = (record) => ({
+// A record of the API as the stepper takes it; `shown` is the image it describes, if it does.
+const traceOf = (record, shown) => ({
   source: null,
   tokens: record.tokens,
   order: record.order,
@@ -116,7 +122,7 @@ const traceOf = (record) => ({
   slotScores: record.slot_scores,
   given: record.given.positions,
   gaps: record.given.gaps,
-  regions: image && record.opacities && { ...image, opacities: record.opacities },
+  regions: shown && record.opacities && { ...shown, opacities: record.opacities },
 });
 
 function marked(record) {
@@ -184,13 +190,13 @@ function select(i, first) {
   goPaused(first());
 }
 
-function showRecords(found, title) {
+function showRecords(found, title, shown) {
   records = found;
   find("list-title").textContent = title;
   find("list").replaceChildren(...records.map(listItem));
   find("list-panel").hidden = find("steps-panel").hidden = false;
   find("empty").hidden = true;
-  load({ runs: [""], examples: records.map((record) => [traceOf(record)]) });
+  load({ runs: [""], examples: records.map((record) => [traceOf(record, shown)]) });
   find("choice").hidden = true;
   select(0, () => records[0].given.num_first);
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches && step < lastStep()) play();
@@ -231,10 +237,11 @@ function method() {
 
 async function write() {
   const body = { source: source(), max_length: amount("max_length"), ...method(), ...rules() };
+  const shown = image;  // another one may be chosen meanwhile
   const { hypotheses } = await ask("/api/generate", body);
   if (!hypotheses.length) throw new Error("nothing was found: widen the beam or allow more tokens");
   find("likelihood").hidden = true;
-  showRecords(hypotheses, body.samples ? "Samples" : "Best targets");
+  showRecords(hypotheses, body.samples ? "Samples" : "Best targets", shown);
 }
 
 async function infer() {
@@ -242,8 +249,10 @@ async function infer() {
     source: source(), target: find("target").value, by: chosen("by"), beam: amount("order-beam"),
     samples: amount("order-samples"), seed: amount("order-seed"),
   };
+  const titles = { mode: "Likeliest order", samples: "Sampled orders", beam: "Searched order" };
+  const shown = image;
   const { orders } = await ask("/api/order", body);
-  showRecords(orders, { mode: "Likeliest order", samples: "Sampled orders", beam: "Searched order" }[body.by]);
+  showRecords(orders, titles[body.by], shown);
 }
 
 async function bound() {
@@ -326,7 +335,7 @@ function listen() {
   }
   const submit = (form, button, act) => find(form).addEventListener("submit", (event) => {
     event.preventDefault();
-    work(find(button), act);
+    if (!numWorks) work(find(button), act);
   });
   submit("write", "generate", write);
   submit("known", "infer", infer);

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET, AF_INET6, gaierror
 from typing import Any, NoReturn
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from voi.errors import ConfigError, VoiError
 from voi.plots.stepper import filled, template
@@ -139,7 +139,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self.body = self._read_body()
             self._check_host()
-            address = urlsplit(self.path)
+            address = self._address()
             if address.path in self.server.files and self._is("GET"):
                 self._send(HTTPStatus.OK, self.server.files[address.path])
             else:
@@ -167,6 +167,13 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.is_local and name not in (*LOCAL_NAMES, self.server.host.lower()):
             self._refuse(HTTPStatus.FORBIDDEN, f"expected this machine as host, got {name}")
 
+    def _address(self) -> SplitResult:
+        """Return the parts of the address that is asked for."""
+        try:
+            return urlsplit(self.path)
+        except ValueError:
+            self._refuse(HTTPStatus.BAD_REQUEST, f"expected a path, got {self.path[:200]}")
+
     def _table(self, path: str, query: str) -> dict[str, Any]:
         """Return the answer of the API."""
         name = path.removeprefix("/api/") if path.startswith("/api/") else ""
@@ -185,13 +192,18 @@ class Handler(BaseHTTPRequestHandler):
         return True
 
     def _read_body(self) -> bytes:
-        """Return what was sent, cut off where it is too long: unread, it would break the answer."""
-        length = self.headers.get("Content-Length", "")
+        """Return what was sent, cut off where it is too long: unread, it would break the answer.
+
+        What is left unread would be taken for the next request, so the connection ends with it.
+        """
+        length = self.headers.get("Content-Length", "" if self.command == "POST" else "0")
+        if "Transfer-Encoding" in self.headers:
+            length = ""
         self.length = int(length) if length.isdecimal() and len(length) < 16 else None
         most = self.server.playground.limits.body
         body = self.rfile.read(min(self.length or 0, most))
         if self.length is None or self.length > most:
-            self.close_connection = self.close_connection or self.command == "POST"
+            self.close_connection = True
             self.rfile.read(min((self.length or 0) - len(body), MOST_DRAINED))
         return body
 
