@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from voi.data.lines import is_packed
 from voi.errors import DataError
+from voi.lines import is_packed
 
 _SEGMENT = re.compile(r"<seg\b[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
