@@ -30,7 +30,8 @@ class Regions:
         )
 
     def __hash__(self) -> int:
-        return hash((self.image, self.labels, self.boxes.tobytes()))
+        boxes = self.boxes.astype(np.float32) + 0.0  # equal numbers have equal bytes
+        return hash((self.image, self.labels, boxes.tobytes()))
 
     def __str__(self) -> str:
         """Return the name of the image; without one, how many regions it has."""

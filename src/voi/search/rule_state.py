@@ -4,7 +4,7 @@ Choices that break a rule, or would make it impossible to keep, are left out, so
 Given tokens are written first, left to right; what follows may only go into open slots. A required
 word of several tokens is written at one go, left to right, and nothing comes between. Where tokens
 are pieces of words, none that would lengthen a given or required word comes right of it. END is
-possible once nothing is owed: every gap has a token, every required word stands.
+possible once nothing is owed: every gap has a token with a letter, every required word stands.
 """
 
 import math
@@ -35,6 +35,7 @@ class RuleState:
     begun: Int[Tensor, "batch beam p"]  # the tokens that a word in the making still lacks, then -1
     place: Int[Tensor, "batch beam"]  # the slot for the first of them
     joins: Int[Tensor, " j"]  # pieces that lengthen the word on their left
+    marks: Int[Tensor, " m"]  # pieces without a letter, which fill no gap
     given_sealed: Bool[Tensor, "batch around"]
     sealed: Bool[Tensor, "batch beam slots"]  # right of a whole word that must stay what it is
     joined: Bool[Tensor, "batch beam slots"]  # left of a piece that would lengthen it
@@ -54,6 +55,7 @@ class RuleState:
         given_gaps = _padded([r.gaps for r in rules], 0, device).bool()
         is_free = (num_given == 0)[:, None, None].expand(-1, beam, -1)
         joins = sorted(frozenset().union(*(rule.joins for rule in rules)))
+        marks = sorted(frozenset().union(*(rule.marks for rule in rules)))
         given_sealed = _padded(
             [r.sealed or (False,) * (len(r.given) + 1) for r in rules], 0, device
         )
@@ -70,6 +72,7 @@ class RuleState:
             begun=torch.full((len(rules), beam, required.shape[-1]), -1, device=device),
             place=torch.zeros(len(rules), beam, dtype=torch.long, device=device),
             joins=torch.tensor(joins, dtype=torch.long, device=device),
+            marks=torch.tensor(marks, dtype=torch.long, device=device),
             given_sealed=given_sealed.bool(),
             sealed=torch.zeros(len(rules), beam, 1, dtype=torch.bool, device=device),
             joined=torch.zeros(len(rules), beam, 1, dtype=torch.bool, device=device),
@@ -115,6 +118,8 @@ class RuleState:
         usable = torch.where(self.is_tight.unsqueeze(-1), self.gaps, self.open) & ~self.sealed
         stuck = ~usable.any(-1, keepdim=True)  # no slot for a piece that lengthens a word
         allowed[..., self.joins] = allowed[..., self.joins].masked_fill(stuck, -math.inf)
+        cramped = (self.is_tight & self.gaps.any(-1) & ~self.missing.any(-1)).unsqueeze(-1)
+        allowed[..., self.marks] = allowed[..., self.marks].masked_fill(cramped, -math.inf)
         if bool(is_given.any()):
             token = self.given[:, min(self.step, self.given.shape[1] - 1)]
             forced = _only(log_probs, token[:, None, None].expand(*ends.shape, 1))
@@ -182,7 +187,8 @@ class RuleState:
         is_open, gaps = (_split(is_open, slots), _split(gaps, slots))
         filled = torch.arange(gaps.shape[-1], device=slots.device) - slots.unsqueeze(-1)
         is_open = is_open & ~(is_inside & (filled == 0))  # nothing comes between a word's tokens
-        gaps = gaps & ~((filled == 0) | (filled == 1))
+        has_letter = ~torch.isin(tokens, self.marks).unsqueeze(-1)
+        gaps = gaps & ~((filled == 0) | ((filled == 1) & has_letter))
         ends_word = (is_inside | hit.any(-1, keepdim=True)) & (begun[..., :1] < 0)
         lengthens = torch.isin(tokens, self.joins).unsqueeze(-1)
         joined = torch.where(filled == 0, lengthens, _split(joined, slots))

@@ -22,6 +22,7 @@ class Rules:
     required: tuple[tuple[int, ...], ...] = ()  # words that must be written, in any order
     joins: frozenset[int] = frozenset()  # pieces that lengthen the word on their left
     sealed: tuple[bool, ...] = ()  # right of a whole given word: no such piece may follow
+    marks: frozenset[int] = frozenset()  # pieces without a letter, which fill no gap
 
     def __post_init__(self) -> None:
         for slots in (self.open_slots, self.gaps):
@@ -74,7 +75,14 @@ def rules_with_gaps(text: str, codec: Codec, source: Source) -> Rules:
         sealed += [False] * len(ids)
         gaps[-1] = gaps[-1] or i < len(pieces) - 1
         sealed[-1] = sealed[-1] or (len(given) > 0 and piece[-1:].isspace())
-    return Rules(tuple(given), tuple(gaps), tuple(gaps), joins=_joins(codec), sealed=tuple(sealed))
+    return Rules(
+        tuple(given),
+        tuple(gaps),
+        tuple(gaps),
+        joins=_joins(codec),
+        sealed=tuple(sealed),
+        marks=_marks(codec),
+    )
 
 
 def rules_with_prefix(text: str, codec: Codec, source: Source) -> Rules:
@@ -110,6 +118,14 @@ def _joins(codec: Codec) -> frozenset[int]:
     words = codec.vocabulary.words
     pieces = range(len(SPECIALS), len(words))
     return frozenset([UNK, *(i for i in pieces if not words[i].startswith(MARK))])
+
+
+def _marks(codec: Codec) -> frozenset[int]:
+    """Return the piece that is a mark alone; none where every word begins with it."""
+    words = codec.vocabulary.words
+    starts = [i for i, word in enumerate(words) if word.startswith(MARK)]
+    bare = [i for i in starts if words[i] == MARK]
+    return frozenset(bare if codec.config.kind == "bpe" and len(bare) < len(starts) else ())
 
 
 def _known_ids(text: str, codec: Codec, source: Source) -> list[int]:
