@@ -3,12 +3,14 @@
 import atexit
 import dataclasses
 import hashlib
+import itertools
 import json
 import os
 import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -336,20 +338,28 @@ def _readme(run: Path, experiment: Experiment) -> str:
     )
 
 
-def free_folder(name: str, parent: Path = Path("runs")) -> Path:
-    """Return a new, empty folder: runs/name, or runs/name-2 and so on.
+@contextmanager
+def free_folder(name: str, parent: Path = Path("runs")) -> Iterator[Path]:
+    """Yield a new folder: runs/name, or runs/name-2 and so on.
 
-    It is made, so that no other process that starts at the same time takes the same.
+    It is made, so that no other process that starts at the same time takes the same. If it is still
+    empty at the end, it goes.
     """
-    for number in range(1, 10**6):
-        path = parent / (name if number == 1 else f"{name}-{number}")
+    path = _made_folder(name, parent)
+    try:
+        yield path
+    finally:
+        with suppress(OSError):  # it holds something
+            path.rmdir()
+
+
+def _made_folder(name: str, parent: Path) -> Path:
+    path, numbers = parent / name, itertools.count(2)
+    while True:
         try:
             path.mkdir(parents=True)
-        except FileExistsError:
-            if parent.is_dir():
-                continue
-            raise _unwritable(path, f"{parent} is no folder") from None
+            return path
         except OSError as error:
-            raise _unwritable(path, error.strerror or str(error)) from error
-        return path
-    raise _unwritable(parent / name, "there are a million of that name")
+            if not (isinstance(error, FileExistsError) and parent.is_dir()):
+                raise _unwritable(path, error.strerror or str(error)) from error
+        path = parent / f"{name}-{next(numbers)}"

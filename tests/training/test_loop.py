@@ -468,13 +468,22 @@ def test_one_process_trains_in_a_run_folder(tmp_path):
 
 
 def test_runs_that_start_at_once_have_folders_of_their_own(tmp_path):
-    folders = [runs.free_folder("chain", tmp_path / "runs") for _ in range(3)]
-    assert [folder.name for folder in folders] == ["chain", "chain-2", "chain-3"]
-    for folder in folders:
-        runs.check_folder(folder)
+    def folder():
+        return runs.free_folder("chain", tmp_path / "runs")
+
+    with folder() as first, folder() as second, folder() as third:
+        names = [path.name for path in (first, second, third)]
+        assert names == ["chain", "chain-2", "chain-3"]
+        for path in (first, second, third):
+            runs.check_folder(path)
+        (second / "a.txt").touch()
+    assert list((tmp_path / "runs").iterdir()) == [second]
     (tmp_path / "file").touch()
-    with pytest.raises(CheckpointError, match="cannot write the run folder"):
-        runs.free_folder("chain", tmp_path / "file")
+    with (
+        pytest.raises(CheckpointError, match="cannot write the run folder"),
+        runs.free_folder("chain", tmp_path / "file"),
+    ):
+        pass
 
 
 def test_a_draft_of_a_killed_checkpoint_is_gone_after_resuming(tmp_path):

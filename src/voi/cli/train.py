@@ -2,6 +2,7 @@
 
 import shlex
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -121,10 +122,10 @@ def _start(task: str, experiment: config.Experiment, out: Path | None, console: 
     if out is not None and world.is_main:
         runs.check_folder(out)  # before the data is read
     prepared = runs.prepare(experiment)
-    run = out or runs.free_folder(_run_name(task, prepared))
     _print_data(prepared, console)
     watch = TrainingBar(console)
-    trainer = runs.start(prepared, run, watch, world)
+    with nullcontext(out) if out else runs.free_folder(_run_name(task, prepared)) as run:
+        trainer = runs.start(prepared, run, watch, world)
     with watch:
         _run(trainer, run, watch, console)
 
