@@ -228,6 +228,7 @@ def test_counts_that_make_no_sense_are_refused():
         lambda: model.generate(["a b"], nbest=0),
         lambda: model.infer_order("a b", "a box", samples=-1),
         lambda: model.infer_order("a b", "a box", beam=-1),
+        lambda: model.log_likelihood("a b", "a box", samples=0),
     ):
         with pytest.raises(ConfigError, match="must"):
             call()

@@ -233,6 +233,8 @@ class Model:
     def log_likelihood(self, source: Source, target: str, samples: int = 64) -> Likelihood:
         """Return a lower bound on log p(y | x) in nats, and its exact value for short targets."""
         _check_numbers(Integral, samples=samples)
+        if samples < 1:
+            raise ConfigError(f"samples must be at least 1, got {samples}")
         return likelihoods(self.networks, self._batch(source, target), samples)[0]
 
     def _batch(self, source: Source, target: str) -> Batch:

@@ -111,6 +111,8 @@ def test_a_dry_run_counts_the_steps_of_epochs(monkeypatch, capsys, tmp_path):
         (["generate"], "see voi generate --help"),
         (["generate", "nowhere", "--beam", "many"], "Invalid value for '--beam'"),
         (["train", "a.tsv"], "give pairs of your own as --data a.tsv"),
+        (["train", "--data", "a.tsv", "--data=b.tsv"], "give --data once, got it 2 times"),
+        (["generate", "empty", "--keywords", "a", "--keywords", "b"], "give --keywords once"),
         (["train", "--data", "nowhere.tsv"], "no file nowhere.tsv"),
         (["train", "--data", "a.tsv", "--test", "nowhere.tsv"], "no file nowhere.tsv"),
         (["train", "--data", "empty"], "there is no train split in empty"),

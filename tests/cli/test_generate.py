@@ -355,3 +355,13 @@ def test_targets_of_several_lines_stay_one_line_each(run, lines, monkeypatch, ca
     out, error = capsys.readouterr()
     assert [json.loads(line)["target"] for line in out.splitlines()] == texts
     assert error == ""
+
+
+def test_a_carriage_return_within_a_line_is_white_space(run, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "sources.txt"
+    path.write_bytes(b"from-left a\rb c\r\nfrom-right c c a\n")
+    assert call(monkeypatch, "generate", run, path) == 0
+    found = capsys.readouterr().out
+    path.write_bytes(b"from-left a b c\nfrom-right c c a\n")
+    assert call(monkeypatch, "generate", run, path) == 0
+    assert capsys.readouterr().out == found

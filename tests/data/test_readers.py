@@ -261,3 +261,20 @@ def test_a_file_that_changes_while_it_is_used_names_the_line(tmp_path):
         file.write(b"a b\n")
     with pytest.raises(DataError, match=r"a\.tsv: line 1 has 1 column"):
         records[0]
+
+
+@pytest.mark.parametrize("line", ["target\tsource", " Target\tSOURCE "])
+def test_a_header_in_another_order_is_an_error(tmp_path, line):
+    path = tmp_path / "a.tsv"
+    path.write_text(f"{line}\nb\ta\n")
+    with pytest.raises(DataError, match=r"""line 1 names the columns target, source, .*columns="""):
+        read_tsv(path, Fields())
+    records = read_tsv(path, Fields(columns=("target", "source")))
+    assert list(records) == [Example("a", "b")]
+
+
+def test_a_tab_at_the_end_of_every_line_is_named_last(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("a\tb\t\nc\td\t\n")
+    with pytest.raises(DataError, match=re.escape('["source","target","..."]')):
+        read_tsv(path, Fields())

@@ -1,5 +1,6 @@
 """Hypotheses and references from files of every kind."""
 
+import gzip
 import json
 
 import pytest
@@ -103,3 +104,13 @@ def test_a_byte_order_mark_is_no_text(tmp_path, name, text):
     plain.write_text("a\nb\n", encoding="utf-8-sig")
     outputs = read_outputs(plain, "h", read_references(marked))
     assert (outputs.hypotheses, outputs.references) == (("a", "b"), (("a",), ("b",)))
+
+
+@pytest.mark.parametrize("name", ["a.ndjson", "a.json", "a.JSONL", "a.jsonl.gz"])
+def test_traces_are_known_by_every_name_of_json_lines(tmp_path, name):
+    write_traces(tmp_path / "a.jsonl", [_trace("b a", reference="b c")])
+    content = (tmp_path / "a.jsonl").read_bytes()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    found = read_outputs(tmp_path / name, "a")
+    assert (found.hypotheses, found.references) == (("b a",), (("b c",),))
+    assert read_references(tmp_path / name) == (("b c",),)

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from voi.analysis.slots import slots_of
 from voi.atomic import atomic_file
 from voi.errors import DataError
+from voi.lines import unpacked
 
 KINDS = ("generated", "inferred")
 REQUIRED = ("target", "tokens", "order", "slots", "kind")
@@ -82,7 +83,7 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
 def each_trace(path: str | os.PathLike[str]) -> Iterator[Trace]:
     """Yield what `read_traces` returns, one by one: for files that memory cannot hold."""
     try:
-        with open(path, "rb") as file:
+        with unpacked(Path(path)).open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield _read_line(line, f"{os.fspath(path)}:{number}")

@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from voi.errors import VoiError
+from voi.errors import ConfigError, VoiError
 
 _INTERRUPTED = 130
 
@@ -64,6 +65,7 @@ def _call(arguments: Sequence[str]) -> int:
     import voi.cli.train  # noqa: F401
     from voi.cli.app import app
 
+    _check_repeated(arguments)
     try:
         return int(app(arguments, prog_name="voi", standalone_mode=False) or 0)
     except typer.Abort:
@@ -87,12 +89,27 @@ def _in_one_line(error: Exception, arguments: Sequence[str]) -> str | None:
         reason = error.strerror or str(error)
         return f"cannot read or write{name}: {reason}; check the path, its rights and free space"
     if isinstance(error, MemoryError) or "allocate memory" in str(error):
-        return "memory is used up: lower training.batch_size or max_tokens, or a beam"
+        return "memory is used up: lower the beam or, in training, batch_size or max_tokens"
     return None
+
+
+def _check_repeated(arguments: Sequence[str]) -> None:
+    """Raise for an option of one value that is given several times: all but the last would go."""
+    own = [argument.partition("=")[0] for argument in takewhile("--".__ne__, arguments)]
+    for option in _found(arguments)[0].params:
+        is_single = option.param_type_name == "option" and not (option.multiple or option.is_flag)
+        count = sum(name in option.opts for name in own)
+        if is_single and count > 1:
+            raise ConfigError(f"give {option.opts[0]} once, got it {count} times")
 
 
 def _command(arguments: Sequence[str]) -> str:
     """Return the command that the arguments start with, as a user calls it."""
+    return _found(arguments)[1]
+
+
+def _found(arguments: Sequence[str]) -> tuple[Any, str]:
+    """Return the command that the arguments start with, and how a user calls it."""
     import typer
 
     from voi.cli.app import app
@@ -104,4 +121,4 @@ def _command(arguments: Sequence[str]) -> str:
             break
         found = found.commands[name]
         path.append(name)
-    return " ".join(path)
+    return found, " ".join(path)

@@ -237,6 +237,7 @@ def _open(file: Path | None, stack: ExitStack) -> TextIO:
                 file,
                 encoding="utf-8",
                 errors="surrogateescape",
+                newline="\n",  # a carriage return elsewhere is white space, as in training
                 opener=lambda _, flags: os.open(unpacked(file), flags),
             )
         )

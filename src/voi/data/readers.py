@@ -167,6 +167,7 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
         source, target = (None if place is None else values[place] for place in places)
         return example(source, target, line_number(row))
 
+    _check_header(lines, fields, path)
     has_header = len(lines) > 0 and _is_header(lines, fields)
     notes = (f"{path}: line 1 names the columns and is no pair",) if has_header else ()
     rows = Rows(str(path), np.arange(has_header, len(lines)), parse, notes=notes)
@@ -176,6 +177,18 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
 def _is_header(lines: Lines, fields: Fields) -> bool:
     """Does the first line name the columns, in small letters or capitals?"""
     return _columns(lines, 0) == tuple(map(_plain, fields.columns))
+
+
+def _check_header(lines: Lines, fields: Fields, path: Path) -> None:
+    """Raise where the first line names the columns in another order."""
+    found = _columns(lines, 0) if len(lines) else ()
+    expected = tuple(map(_plain, fields.columns))
+    if found != expected and sorted(found) == sorted(expected):
+        setting = f"data.options.columns=[{','.join(map(json.dumps, found))}]"
+        raise DataError(
+            f"{path}: line 1 names the columns {', '.join(found)}, expected "
+            f"{', '.join(expected)}: give --set {shlex.quote(setting)}"
+        )
 
 
 def _plain(name: str) -> str:
@@ -198,7 +211,10 @@ def _columns_layout(lines: Lines, fields: Fields) -> str:
     if num_columns == len(fields.columns) or num_columns < len(wanted):
         return layout
     is_named = set(map(_plain, wanted)) <= set(found[0])  # by a first line with all names
-    names = found[0] if is_named else ["..."] * (num_columns - len(wanted)) + wanted
+    others = ["..."] * (num_columns - len(wanted))
+    is_last_empty = all(row[-1] == "" for row in found if len(row) == num_columns)
+    names = [*wanted, *others] if is_last_empty else [*others, *wanted]
+    names = list(found[0]) if is_named else names
     setting = f"data.options.columns=[{','.join(json.dumps(name) for name in names)}]"
     return f"{layout}, or name all columns in their order, as in --set {shlex.quote(setting)}"
 

@@ -9,6 +9,7 @@ from voi.analysis import Trace, read_traces
 from voi.errors import DataError
 from voi.evaluation.journal import read_about
 from voi.evaluation.outputs import Outputs, References
+from voi.lines import ending_of, unpacked
 
 _KEYS = ("references", "reference", "target")  # of a JSON object, the first that there is
 
@@ -16,13 +17,13 @@ _KEYS = ("references", "reference", "target")  # of a JSON object, the first tha
 def read_outputs(
     path: Path, name: str, references: References | None = None, limit: int = 0
 ) -> Outputs:
-    """Return the hypotheses of a trace file (.jsonl) or of a text with one per line.
+    """Return the hypotheses of a trace file (JSON lines) or of a text with one per line.
 
     Without `references` those that stand in the trace file count. With `limit` only so many are
     taken, from the first on.
     """
     end = limit or None
-    if path.suffix != ".jsonl":
+    if not _is_json(path):
         hypotheses, stored, published = _lines(path), None, None
     else:
         traces = read_traces(path)
@@ -44,7 +45,7 @@ def read_outputs(
         hypotheses=tuple(hypotheses[:end]),
         references=stored[:end],
         published=None if published is None else published[:end],
-        about=read_about(path) if path.suffix == ".jsonl" else {},
+        about=read_about(path) if _is_json(path) else {},
     )
 
 
@@ -72,17 +73,21 @@ def _are_texts(value: Any) -> bool:
 def read_references(path: Path) -> References:
     """Return the references of each example.
 
-    .txt: one per line. .tsv: one or several per line, tabs between them. .jsonl: a text, a list of
-    texts, or an object whose `references`, `reference` or `target` is one of these.
+    .txt: one per line. .tsv: one or several per line, tabs between them. JSON lines: a text, a list
+    of texts, or an object whose `references`, `reference` or `target` is one of these.
     """
-    lines = _lines(path)
-    if path.suffix == ".txt":
+    lines, ending = _lines(path), ending_of(path)
+    if ending == ".txt":
         return tuple((line,) for line in lines)
-    if path.suffix == ".tsv":
+    if ending == ".tsv":
         return tuple(_columns(line) for line in lines)
-    if path.suffix == ".jsonl":
+    if _is_json(path):
         return tuple(_json(line, f"{path}:{i}") for i, line in enumerate(lines, start=1))
     raise DataError(f"references must be a .txt, .tsv or .jsonl file, got {path}: rename it")
+
+
+def _is_json(path: Path) -> bool:
+    return ending_of(path) in (".jsonl", ".ndjson", ".json")
 
 
 def _columns(line: str) -> tuple[str, ...]:
@@ -112,7 +117,7 @@ def _lines(path: Path) -> list[str]:
     Lines end with a line feed, with or without a carriage return before it; one elsewhere is text.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = unpacked(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}; check the path") from error
     except UnicodeDecodeError as error:
