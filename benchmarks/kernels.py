@@ -19,7 +19,7 @@ from torch import Tensor
 
 from measure import interleaved, machine, print_table, ratio
 from voi.bench.timing import Timed
-from voi.distributions import PlackettLuce, log_permanent_bethe
+from voi.distributions import GumbelMatching, PlackettLuce, log_permanent_bethe
 from voi.distributions.matching import assignment
 from voi.linear import linear
 from voi.permutation import insertion_neighbours, insertion_slots, relative_positions
@@ -110,6 +110,8 @@ def pairs(n: int) -> dict[str, tuple[Timed, Timed, bool]]:
     scores, keys = torch.randn(ROWS, n, n), torch.rand(ROWS, n)
     lengths = torch.randint(n // 2, n + 1, (ROWS,))
     orders = keys.argsort(-1)
+    steps = torch.arange(n)
+    near = 2 * scores - (steps - steps.unsqueeze(1)).abs()
     law = PlackettLuce(torch.randn(ROWS, n), validate_args=False)
     return {
         "assignment, valid blocks": (
@@ -132,6 +134,11 @@ def pairs(n: int) -> dict[str, tuple[Timed, Timed, bool]]:
         "Bethe marginals": (
             lambda: log_permanent_bethe(scores).marginals,
             lambda: plain_bethe(scores, 100),
+            False,
+        ),
+        "entropy for a log line (Gumbel-Matching, near reading order)": (
+            lambda: GumbelMatching(near).rough_entropy(),
+            lambda: GumbelMatching(near).entropy(),
             False,
         ),
     }

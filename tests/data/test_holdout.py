@@ -64,7 +64,7 @@ def test_nothing_to_hold_out(tmp_path):
 
 def test_texts_are_not_held_in_memory(tmp_path, monkeypatch):
     """Per line there are a few numbers: where it starts, its row, its key, and their sorting."""
-    num_lines = 20_000
+    num_lines = 6_000
     task = write(tmp_path, ((f"{i} " + "word " * 40, "w " * 40) for i in range(num_lines)))
     monkeypatch.setattr(lines, "_BLOCK", 2**16)
     tracemalloc.start()
