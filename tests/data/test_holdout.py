@@ -62,6 +62,7 @@ def test_nothing_to_hold_out(tmp_path):
         write(tmp_path, [("a", "b")] * 30).split("train")
 
 
+@pytest.mark.usefixtures("unchecked")  # checks take most of the time, and memory
 def test_texts_are_not_held_in_memory(tmp_path, monkeypatch):
     """Per line there are a few numbers: where it starts, its row, its key, and their sorting."""
     num_lines = 6_000
