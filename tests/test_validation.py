@@ -9,7 +9,9 @@ import torch
 from small_runs import tiny_experiment
 from voi import runs
 from voi.analysis import nearest, normalized_levenshtein
+from voi.batch import collate
 from voi.checkpoint import Checkpoint
+from voi.data.tasks import make_task
 from voi.model import Model
 from voi.search import Found
 from voi.tokens.ragged import Ragged
@@ -119,3 +121,10 @@ def test_what_a_task_accepts_is_right(sudoku):
     assert judge.is_right(_written(target), 0)
     assert judge.is_right(_written(target[::-1]), 0)
     assert not judge.is_right(_written(target[1:]), 0)
+
+
+def test_whether_best_orders_are_known():
+    prepared = runs.prepare(tiny_experiment())
+    judge, batch = prepared.judge("valid"), collate(prepared.valid, np.arange(2))
+    assert judge.knows_orders(batch)
+    assert not dataclasses.replace(judge, task=make_task("pylines", {})).knows_orders(batch)

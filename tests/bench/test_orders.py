@@ -148,6 +148,15 @@ def test_a_stopwatch_keeps_points_up_to_the_checkpoint_and_does_not_count_valida
     again.attach(trainer)
     assert again.points == watch.points[:2]
     assert again.seconds >= watch.points[1]["cpu_seconds"]
+    again._spent = 100.0
+    again.said("SIGINT: saving")
+    after_stop = Stopwatch(tmp_path / "curve.json")
+    after_stop.attach(trainer)
+    assert after_stop.seconds >= 100
+    trainer.progress.step = 10  # a checkpoint from before
+    before_stop = Stopwatch(tmp_path / "curve.json")
+    before_stop.attach(trainer)
+    assert before_stop.seconds < 100
 
 
 def made_up(task, method, seed, accuracy, told):

@@ -148,7 +148,7 @@ class GumbelMatching(ScoredLaw):
 
     @torch.no_grad()
     def rough_entropy(self) -> Tensor:
-        """Return the Bethe entropy to a hundredth or two, in a tenth of the time for long rows."""
+        """Return the Bethe entropy to a hundredth or two, several times as fast for long rows."""
         marginals = log_permanent_bethe(self.logits.double(), self.lengths, *_ROUGH).marginals
         return _bethe_entropy(marginals).to(self.logits.dtype)
 
