@@ -126,6 +126,14 @@ def test_bleu_of_short_outputs_is_explained(tmp_path, monkeypatch, capsys):
         assert [line["remark"] for line in csv.DictReader(lines)] == [remark]
 
 
+def test_several_references_are_told(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.txt").write_text("a red bus\na dog\n")
+    (tmp_path / "r.tsv").write_text("a red bus\ta bus\na dog\n")
+    files = ("--hypotheses", tmp_path / "a.txt", "--references", tmp_path / "r.tsv")
+    assert call(monkeypatch, "evaluate", *files, "--metrics", "exact_match") == 0
+    assert "r.tsv: up to 2 references for each output\n" in capsys.readouterr().out
+
+
 def test_texts_of_any_program(tmp_path, monkeypatch, capsys):
     texts = {
         "a.txt": ["The cat sat on the mat.", "", "We learn the order of the words."],

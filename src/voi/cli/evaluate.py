@@ -25,6 +25,7 @@ from voi.evaluation import (
     side_by_side,
     write_table,
 )
+from voi.evaluation.outputs import References
 from voi.evaluation.tables import notes, text_rows
 from voi.model import load
 
@@ -104,8 +105,12 @@ def _score_stored(
     limit: int,
     out: Path | None,
 ) -> None:
-    table = side_by_side(_stored(paths, references, names, limit))
     console = plain_console()
+    shared = None if references is None else read_references(references)
+    most = max(map(len, shared or ()), default=0)
+    if most > 1:  # columns of a file of pairs would count as well
+        say(f"{references}: up to {most} references for each output", console)
+    table = side_by_side(_stored(paths, shared, names, limit))
     _print(table, console)
     if out is not None:
         _write(table, out, "scores", console)
@@ -123,12 +128,11 @@ def _score_runs(runs: list[Path], settings: Settings, out: Path | None, device: 
 
 
 def _stored(
-    paths: list[Path], references: Path | None, names: tuple[str, ...] | None, limit: int
+    paths: list[Path], references: References | None, names: tuple[str, ...] | None, limit: int
 ) -> list[System]:
-    shared = None if references is None else read_references(references)
     systems = []
     for name, path in zip(distinct_names(paths), paths, strict=True):
-        outputs = read_outputs(path, name, shared, limit)
+        outputs = read_outputs(path, name, references, limit)
         scores = score_outputs(outputs, names or default_metrics(outputs))
         systems.append(System(name, outputs, scores))
     return systems

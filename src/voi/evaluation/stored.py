@@ -80,6 +80,7 @@ def read_references(path: Path) -> References:
     if ending == ".txt":
         return tuple((line,) for line in lines)
     if ending == ".tsv":
+        _check_no_pairs(lines[:1], path)
         return tuple(_columns(line) for line in lines)
     if _is_json(path):
         return tuple(_json(line, f"{path}:{i}") for i, line in enumerate(lines, start=1))
@@ -88,6 +89,16 @@ def read_references(path: Path) -> References:
 
 def _is_json(path: Path) -> bool:
     return ending_of(path) in (".jsonl", ".ndjson", ".json")
+
+
+def _check_no_pairs(first: Sequence[str], path: Path) -> None:
+    """Raise where the first line names the columns of pairs: sources are no references."""
+    names = [name.strip().lower() for line in first for name in line.split("\t")]
+    if "source" in names and "target" in names:
+        raise DataError(
+            f"{path} holds pairs, its columns are {', '.join(names)}: give a file of the targets "
+            f"alone, without a line of names"
+        )
 
 
 def _columns(line: str) -> tuple[str, ...]:
