@@ -95,7 +95,14 @@ def test_relations_are_signs_of_position_differences(order):
 
 
 @pytest.mark.parametrize(
-    "function", [inverse, to_matrix, insertion_slots, from_slots, relative_positions]
+    "function",
+    [
+        inverse,
+        to_matrix,
+        insertion_slots,
+        lambda order: from_slots(insertion_slots(order)),
+        relative_positions,
+    ],
 )
 def test_leading_dimensions_are_rows_apart(function):
     order = all_orders(3).reshape(2, 3, 3)
@@ -104,6 +111,12 @@ def test_leading_dimensions_are_rows_apart(function):
     for a in range(2):
         for b in range(3):
             assert torch.equal(together[a, b], function(order[a, b]))
+
+
+@pytest.mark.parametrize("slots", [[0, 2], [0, -1], [1]])
+def test_slots_that_are_not_there_are_refused(slots):
+    with pytest.raises(ValueError, match="slots must lie between 0 and their step"):
+        from_slots(torch.tensor(slots))
 
 
 def test_from_slots_leaves_its_argument_alone():

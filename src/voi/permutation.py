@@ -105,6 +105,12 @@ def from_slots(slots: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
     >>> from_slots(torch.tensor([0, 0, 1]))
     tensor([2, 0, 1])
     """
+    steps = torch.arange(slots.shape[-1], device=slots.device)
+    if bool(((slots < 0) | (slots > steps)).any()):
+        raise ValueError(
+            f"slots must lie between 0 and their step, as many tokens are written then, got "
+            f"{slots.tolist()}"
+        )
     positions = slots.clone()
     for t in range(1, slots.shape[-1]):
         written = positions[..., :t]

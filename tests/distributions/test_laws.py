@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.distributions import constraints
 
 from chance import assert_frequencies
 from enumeration import all_orders
@@ -405,7 +406,29 @@ def test_lengths_may_be_plain_numbers():
         assert Uniform(lengths).lengths.tolist() == [2, 3]
     assert Uniform(3).event_shape == (3,)
     assert Delta([1, 0, 2], 2).lengths == 2
+    assert Uniform([]).sample((2,)).shape == (2, 0, 0)
+    assert Delta([]).order.dtype == torch.int64
     with pytest.raises(
         ValueError, match=r"broadcast with the batch shape \[2\], got the shape \[3\]"
     ):
         PlackettLuce(logits, torch.tensor([1, 2, 3]))
+
+
+def test_a_law_made_from_another_says_what_its_own_arguments_must_be():
+    class Flattened(PlackettLuce):
+        arg_constraints = {"power": constraints.positive}  # noqa: RUF012
+
+        def __init__(self, logits, lengths=None, power=1.0, validate_args=None):
+            self.power = torch.as_tensor(power)
+            super().__init__(logits, lengths, validate_args)
+
+    class Renamed(Flattened):
+        pass
+
+    for law in (Flattened, Renamed):
+        assert set(law.arg_constraints) == {"logits", "lengths", "power"}
+        assert "power" in repr(law(torch.zeros(3), power=2.0))
+        with pytest.raises(ValueError, match="parameter power"):
+            law(torch.zeros(3), power=-1.0)
+        with pytest.raises(ValueError, match="parameter logits"):
+            law(torch.tensor([0.0, torch.nan]))

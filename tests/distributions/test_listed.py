@@ -22,3 +22,9 @@ def test_orders_and_weights_must_be_as_many():
 def test_a_batch_may_be_empty():
     law = Listed(torch.zeros(0, 1, 3, dtype=torch.long), torch.zeros(0, 1))
     assert law.sample((2,)).shape == (2, 0, 3)
+
+
+def test_no_samples_have_a_shape_too():
+    law = Listed(torch.tensor([[0, 1], [1, 0]]), torch.zeros(2))
+    assert law.sample((0,)).shape == (0, 2)
+    assert law.sample((2, 0)).shape == (2, 0, 2)

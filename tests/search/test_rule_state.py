@@ -126,3 +126,12 @@ def test_too_little_room():
 def test_rules_must_fit(arguments, message):
     with pytest.raises(ValueError, match=message):
         Rules(*arguments)
+
+
+def test_rules_of_one_batch_know_the_same_pieces():
+    words, pieces = Rules((4,), (True, True), (False, False)), frozenset({8, 9})
+    source = DECODER.encode(text_batch([[4], [5]], [[5], [6]]))
+    other = Rules((4,), (True, True), (False, False), joins=pieces)
+    with pytest.raises(ValueError, match="joins and marks must be the same"):
+        search(DECODER, source, rules=[words, other], max_length=MAX_LENGTH)
+    assert len(search(DECODER, source, rules=[Rules(), other], max_length=MAX_LENGTH)) == 2

@@ -131,7 +131,7 @@ def test_scores_of_orders_that_are_not_numbers_end_training(tmp_path):
 
 def test_phases_share_then_part_then_freeze(tmp_path):
     phases = (
-        'training.phases=[{name="shared", steps=4, share=true}, {name="apart", steps=4, '
+        'training.phases=[{name="shared", steps=4}, {name="apart", steps=4, share=false, '
         'align=100.0}, {name="frozen", steps=4, freeze_orders=true, share=false, num_orders=1}]'
     )
     seen = {}
@@ -218,6 +218,15 @@ def test_bfloat16_trains(tmp_path):
     watcher = Quiet()
     assert tiny_trainer(tmp_path / "run", "training.precision=bfloat16", watcher=watcher).run()
     assert all(torch.isfinite(torch.tensor(line.get("loss", 0.0))) for line in watcher.logged)
+
+
+def test_embeddings_are_not_aligned_while_there_is_one(tmp_path):
+    weights = []
+    for align in (0, 100):
+        settings = ["training.share=true", f"training.align={align}", "training.steps=3"]
+        tiny_trainer(tmp_path / str(align), *settings).run()
+        weights.append(_weights(tmp_path / str(align)))
+    _assert_same(*weights)
 
 
 PPO_SHARED = ["objective.estimator=ppo", "order.law=plackett-luce", "training.share=true"]

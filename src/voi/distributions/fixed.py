@@ -9,7 +9,13 @@ from torch.distributions import constraints
 from torch.types import _size
 
 from voi.distributions.constraints import permutation, permutation_within
-from voi.distributions.law import Lengths, OrderLaw, batch_lengths, log_factorial
+from voi.distributions.law import (
+    Lengths,
+    OrderLaw,
+    batch_lengths,
+    log_factorial,
+    whole_numbers,
+)
 
 
 class Uniform(OrderLaw):
@@ -23,7 +29,7 @@ class Uniform(OrderLaw):
     def __init__(
         self, lengths: Lengths, size: int | None = None, validate_args: bool | None = None
     ) -> None:
-        lengths = torch.as_tensor(lengths)
+        lengths = whole_numbers(lengths)
         if size is None:
             size = int(lengths.max()) if lengths.numel() else 0
         like = torch.empty(size, device=lengths.device)
@@ -73,7 +79,7 @@ class Delta(OrderLaw):
         lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        order = torch.as_tensor(order)
+        order = whole_numbers(order)
         lengths = batch_lengths(lengths, order.shape[:-1], order)
         self.order = order.expand(*lengths.shape, order.shape[-1])
         super().__init__(lengths, order.shape[-1], validate_args)

@@ -68,7 +68,7 @@ class GumbelMatching(ScoredLaw):
         _check_options(partition, sampler, tau, sinkhorn_iterations)
         self.partition, self.sampler = partition, sampler
         self.tau, self.sinkhorn_iterations = tau, sinkhorn_iterations
-        self._bethe: tuple[int | None, Bethe] | None = None
+        self._bethe: tuple[Tensor, Bethe] | None = None  # and the scores it is of
         super().__init__(logits, lengths, validate_args)
 
     @property
@@ -113,11 +113,10 @@ class GumbelMatching(ScoredLaw):
     @property
     def bethe(self) -> Bethe:
         """The Bethe permanent in float64, its marginals and its residual, without gradient."""
-        version = None if self.logits.is_inference() else self.logits._version
-        if self._bethe is None or self._bethe[0] != version:
+        if self._bethe is None or not torch.equal(self._bethe[0], self.logits):
             with torch.inference_mode(False):  # what is kept may be differentiated around later
-                logits = self.logits.detach().clone().double()
-                self._bethe = version, log_permanent_bethe(logits, self.lengths.clone(), TOLERANCE)
+                X, lengths = self.logits.detach().clone(), self.lengths.clone()
+                self._bethe = X, log_permanent_bethe(X.double(), lengths, TOLERANCE)
         return self._bethe[1]
 
     @property
@@ -140,7 +139,8 @@ class GumbelMatching(ScoredLaw):
         """
         if self.partition == "exact":
             X = centred(self.logits.double(), self.is_token.unsqueeze(-2))
-            mean = (marginals_exact(X, self.lengths) * X).sum(dim=(-2, -1))
+            finite = torch.where(X.isfinite(), X, 0)  # what is forbidden has no weight
+            mean = (marginals_exact(X, self.lengths) * finite).sum(dim=(-2, -1))
             return (log_permanent_exact(X, self.lengths) - mean).to(self.logits.dtype)
         finite = torch.where(self.logits.isfinite(), self.logits, 0)
         entropy = _bethe_entropy(self.bethe.marginals)

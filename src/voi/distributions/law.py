@@ -20,11 +20,17 @@ def block_mask(lengths: Tensor, size: int) -> Tensor:
     return is_token.unsqueeze(-1) & is_token.unsqueeze(-2)
 
 
+def whole_numbers(values: Tensor | Sequence[int] | int) -> Tensor:
+    """Return them as a tensor; an empty list is one of whole numbers too."""
+    tensor = torch.as_tensor(values)
+    return tensor.long() if isinstance(values, Sequence) and not tensor.numel() else tensor
+
+
 def batch_lengths(lengths: Lengths | None, batch_shape: _size, like: Tensor) -> Tensor:
     """Return the length of every row, the full size `like.shape[-1]` where none is given."""
     if lengths is None:
         return torch.full(tuple(batch_shape), like.shape[-1], device=like.device)
-    lengths = torch.as_tensor(lengths)
+    lengths = whole_numbers(lengths)
     if lengths.is_floating_point() or lengths.dtype == torch.bool:
         raise ValueError(f"lengths must be integers, got {lengths.dtype}")
     lengths = lengths.to(device=like.device, dtype=torch.int64)
@@ -134,7 +140,8 @@ class ScoredLaw(OrderLaw):
 
     A subclass says which by `logits_shape`: `[*batch, n, n]`, or `[*batch, n]`, one score per
     position. Scores of the padded tail are set to zero. What `sample`, `log_prob` and `mode` need
-    beside them is given by keyword, and named in `options` for `expand`.
+    beside them is given by keyword, and named in `options` for `expand`; what it must be is said in
+    `arg_constraints`, where scores and lengths need not be named.
     """
 
     logits_shape: Literal["matrix", "vector"] = "matrix"
@@ -142,9 +149,15 @@ class ScoredLaw(OrderLaw):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        own = {"logits_shape", "arg_constraints"} & cls.__dict__.keys()
+        if not own and isinstance(cls.arg_constraints, dict):
+            return  # those of the law it is made from
         finite = finite_vector if cls.logits_shape == "vector" else finite_matrix
         shared = {"logits": finite, "lengths": constraints.nonnegative_integer}
-        cls.arg_constraints = shared  # type: ignore[method-assign, assignment]
+        cls.arg_constraints = {  # type: ignore[method-assign, assignment]
+            **shared,
+            **cls.__dict__.get("arg_constraints", {}),
+        }
 
     def __init__(
         self, logits: Tensor, lengths: Lengths | None = None, validate_args: bool | None = None

@@ -61,6 +61,8 @@ class Listed(OrderLaw):
 
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
+        if 0 in sample_shape:  # which torch's categorical law refuses
+            return self.orders.new_empty(self._extended_shape(sample_shape))
         of_list = torch.distributions.Categorical(logits=self.logits, validate_args=False)
         chosen = of_list.sample(sample_shape)
         orders = self.orders.expand(*chosen.shape, *self.orders.shape[-2:])

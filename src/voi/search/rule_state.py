@@ -48,14 +48,13 @@ class RuleState:
     ) -> "RuleState":
         """Return the state of a batch before the first step."""
         check_lengths(rules, max_length)
+        joins, marks = _pieces(rules)
         given = _padded([r.given for r in rules], 0, device)
         required = _padded_words([r.required for r in rules], device)
         num_given = torch.tensor([len(r.given) for r in rules], device=device)
         given_open = _padded([r.open_slots for r in rules], 0, device).bool()
         given_gaps = _padded([r.gaps for r in rules], 0, device).bool()
         is_free = (num_given == 0)[:, None, None].expand(-1, beam, -1)
-        joins = sorted(frozenset().union(*(rule.joins for rule in rules)))
-        marks = sorted(frozenset().union(*(rule.marks for rule in rules)))
         given_sealed = _padded(
             [r.sealed or (False,) * (len(r.given) + 1) for r in rules], 0, device
         )
@@ -225,6 +224,15 @@ def _split(
     places = torch.arange(flags.shape[-1] + 1, device=flags.device)
     index = places - (places > slots.unsqueeze(-1)).long()
     return flags.gather(-1, index)
+
+
+def _pieces(rules: Sequence[Rules]) -> tuple[list[int], list[int]]:
+    """Return the pieces that lengthen words and those without a letter, the same for all rules."""
+    kinds = {(rule.joins, rule.marks) for rule in rules if rule != Rules()}
+    if len(kinds) > 1:
+        raise ValueError("joins and marks must be the same in all rules of a batch")
+    joins, marks = next(iter(kinds), (frozenset(), frozenset()))
+    return sorted(joins), sorted(marks)
 
 
 def _padded(

@@ -149,8 +149,13 @@ class Update:
         return self.world.gather(values) if self.num_orders < self.phase.num_orders else values
 
     def _alignment(self) -> Float[Tensor, ""] | float:
-        """Return the weighted distance between the two token embeddings, if a phase asks for it."""
+        """Return the weighted distance between the two token embeddings, if a phase asks for it.
+
+        While there is one embedding there is nothing to align.
+        """
         if not self.phase.align or not isinstance(self.orders, OrderGenerator):
+            return 0.0
+        if self.orders.is_sharing:
             return 0.0
         return self.phase.align * self.orders.alignment(self.decoder)
 
