@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from small_runs import call
+from talks import iwslt14, write_files
 from voi import config, experiments
 from voi.data import Example
 from voi.data.files import FileTask
@@ -223,20 +224,19 @@ def test_every_feature_of_the_authors_program_has_a_row():
         assert name.startswith("-") or experiments.load_table(name)
 
 
-def test_the_command_of_iwslt_can_be_run(monkeypatch, capsys, tmp_path):
-    """On invented sentences, one of them over the limits of the preset."""
+def test_the_commands_of_iwslt_can_be_run(monkeypatch, capsys, tmp_path):
+    """On invented files, one line over the limits of the preset; the second is what is advised."""
     pytest.importorskip("sacremoses")
     pytest.importorskip("tokenizers")
-    block = re.search(r"```bash\nvoi (.+)\n```", _section(ROOT / "docs" / "features.md", "IWSLT"))
+    section = _section(ROOT / "docs" / "features.md", "IWSLT")
+    block = re.search(r"```bash\nvoi (.+)\nvoi (.+)\n```", section)
     assert block is not None
     monkeypatch.chdir(tmp_path)
-    lines = [f"das Haus {i} ist klein .\tthe house {i} is small ." for i in range(30)]
-    for split in ("train", "dev", "test"):
-        pairs = [line.split("\t") for line in lines] + [["sehr " * 300 + "lang", "very long"]]
-        for language, side in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
-            (tmp_path / f"{split}.{language}").write_text("\n".join(side) + "\n")
-    assert call(monkeypatch, *shlex.split(block[1]), "--dry-run") == 0
-    assert "train: 30 of 31 examples used" in capsys.readouterr().out
+    write_files(tmp_path, iwslt14(long_line="sehr " * 300))
+    assert call(monkeypatch, *shlex.split(block[1])) == 0
+    assert capsys.readouterr().out.endswith(f"next: voi {block[2]}\n")
+    assert call(monkeypatch, *shlex.split(block[2]), "--dry-run") == 0
+    assert "train: 47 of 48 examples used" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", PAGES, ids=_name)

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import shlex
 import zipfile
 
 import pytest
@@ -9,7 +10,10 @@ import pytest
 import voi.cli.data
 from local_server import serving
 from small_runs import call
+from talks import iwslt14, write_files
+from voi import experiments
 from voi.data.download import Download
+from voi.data.prepare import LAYOUTS
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +57,34 @@ def test_from_the_network_to_splits(server, monkeypatch, capsys, tmp_path):
     assert "train: 2 pairs, 1 with an empty side dropped" in out
     assert "made data/gigaword; next: voi train gigaword-small" in out
     assert (tmp_path / "data" / "gigaword" / "test.tgt").read_text() == "a\nc\n"
+
+
+@pytest.mark.parametrize("out", [None, "my talks"])
+@pytest.mark.parametrize(("source", "target"), [("de", "en"), ("en", "de")])
+def test_a_data_set_without_a_preset_has_a_next_command(
+    monkeypatch, capsys, tmp_path, source, target, out
+):
+    """What is printed can be pasted: it names the folder and both languages."""
+    pytest.importorskip("sacremoses")
+    pytest.importorskip("tokenizers")
+    write_files(tmp_path, iwslt14(long_line="very " * 300))
+    options = ["--out", out] if out else []
+    name = f"iwslt14-{source}-{target}"
+    assert call(monkeypatch, "data", "prepare", name, "--from", "de-en", *options) == 0
+    closing = capsys.readouterr().out.splitlines()[-1]
+    made, _, command = closing.partition("; next: voi ")
+    assert made == f"made {out or f'data/{name}'}"
+    assert call(monkeypatch, *shlex.split(command), "--dry-run") == 0
+    plan = capsys.readouterr().out
+    assert "train: 47 of 48 examples used" in plan
+    assert f'source_language="{source}", target_language="{target}"' in command
+
+
+def test_every_prepared_data_set_has_a_preset_or_settings():
+    presets = {name for name in LAYOUTS if f"{name}-small" in experiments.presets()}
+    settings = set(voi.cli.data._SETTINGS)
+    assert presets | settings == set(LAYOUTS)
+    assert not presets & settings
 
 
 @pytest.mark.parametrize(

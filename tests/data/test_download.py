@@ -85,8 +85,11 @@ def test_a_wrong_checksum_removes_what_came(server, tmp_path):
 
 
 def test_a_missing_file_and_a_missing_server(server, tmp_path):
-    with pytest.raises(DataError, match=r"/gone answered 404 Not Found: .*fetch data.bin by hand"):
+    with pytest.raises(
+        DataError, match=r"/gone answered 404 Not Found: .*fetch data.bin by hand"
+    ) as raised:
         fetch(item(server, path="/gone"), tmp_path)
+    assert raised.value.__cause__.closed  # no socket is left open
     with pytest.raises(DataError, match=r"nothing came from .*look at the network"):
         fetch(Download("data.bin", "http://127.0.0.1:9/file"), tmp_path, timeout=5.0)
     assert not list(tmp_path.iterdir())

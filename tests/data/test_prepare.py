@@ -4,9 +4,10 @@ import json
 import pytest
 
 from shared_data import shared_data
+from talks import iwslt14, talks
 from voi.data import prepare as prepare_module
 from voi.data.prepare import LAYOUTS, prepare
-from voi.data.tasks import make_task
+from voi.data.tasks import TASKS, make_task
 from voi.errors import DataError
 
 SGM = '<refset>\n<doc>\n<seg id="1">{}</seg>\n<seg id="2">{}</seg>\n</doc></refset>\n'
@@ -109,6 +110,58 @@ def test_wmt16(published, tmp_path, setimes, news):
     assert made.splits["train"].num_dropped == 1
 
 
+@pytest.mark.parametrize("ending", ["", ".gz"])
+@pytest.mark.parametrize("sides", [("de", "en"), ("en", "de")])
+def test_iwslt14(published, tmp_path, sides, ending):
+    """Lines 23 and 46 of the talks are held out; the test sets follow one another."""
+    files = {**iwslt14(), "de-en/train.en": "other text\n"}
+    folder = published(**{f"{name}{ending}": text for name, text in files.items()})
+    out = tmp_path / "out"
+    made = prepare(f"iwslt14-{sides[0]}-{sides[1]}", folder, out)
+    lines = [tuple(f"{side} line {i}" for side in sides) for i in range(1, 51)]
+    assert pairs(out, "train") == lines[:22] + lines[23:45] + lines[46:]
+    assert pairs(out, "valid") == [lines[22], lines[45]]
+    names = ["TED.dev2010"] + ["TEDX.dev2012"] * 2 + ["TED.tst2010"] * 3
+    names += ["TED.tst2011"] * 4 + ["TED.tst2012"] * 5
+    numbers = [1, 1, 2, 1, 2, 3, 1, 2, 3, 4, 1, 2, 3, 4, 5]
+    assert pairs(out, "test") == [
+        tuple(f"{side} {name} & {number}" for side in sides)
+        for name, number in zip(names, numbers, strict=True)
+    ]
+    assert not made.note
+
+
+def test_pairs_of_iwslt14_are_counted_before_empty_ones_are_dropped(published, tmp_path):
+    files = iwslt14()
+    name = "de-en/train.tags.de-en.de"
+    files[name] = files[name].replace("de line 5\n", "\n").replace("de line 46\n", "\n")
+    made = prepare("iwslt14-de-en", published(**files), tmp_path / "out")
+    assert pairs(tmp_path / "out", "valid") == [("de line 23", "en line 23")]
+    assert [split.num_dropped for split in made.splits.values()] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("train.tags.de-en.de", talks("de", 49), "49 and 50 lines without those of markup"),
+        ("IWSLT14.TEDX.dev2012.de-en.en.xml", '<seg id="1">a</seg>', "2 and 1 <seg> elements"),
+        ("IWSLT14.TED.tst2011.de-en.de.xml", "<html>gone</html>", "tst2011.*holds no <seg>"),
+        ("IWSLT14.TED.tst2012.de-en.en.xml", None, "lacks IWSLT14.TED.tst2012.de-en.en.xml"),
+        ("train.tags.de-en.en", None, "lacks train.tags.de-en.en"),
+        ("train.tags.de-en.de", None, "does not hold the files of iwslt14-de-en: expected train"),
+    ],
+)
+def test_incomplete_files_of_iwslt14_are_named(published, tmp_path, name, text, message):
+    files = iwslt14()
+    if text is None:
+        del files[f"de-en/{name}"]
+    else:
+        files[f"de-en/{name}"] = text
+    with pytest.raises(DataError, match=message):
+        prepare("iwslt14-de-en", published(**files), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_other_files_are_said_to_be_other_files(published, tmp_path):
     folder = published(**{"train.ro": "a\nb\n", "train.en": "c\nd\n"})
     made = prepare("wmt16-ro-en", folder, tmp_path / "out")
@@ -178,7 +231,7 @@ def test_unknown_names():
         prepare("djagno", shared_data(), shared_data() / "out")
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", sorted(LAYOUTS.keys() & TASKS.keys()))
 def test_missing_folders_name_the_commands(name, tmp_path):
     task = make_task(name, {"folder": str(tmp_path / "none")})
     with pytest.raises(DataError, match=f"voi data prepare {name} --from DIR.*download {name}"):

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from voi.data.published import find_file, text_lines, translation_memory
+from voi.data.published import find_file, talk_lines, text_lines, translation_memory
 
 UNIT = """
 <tu><tuv xml:lang="en"><seg>{0}</seg></tuv><tuv xml:lang="ro"><seg>mare</seg></tuv></tu>"""
@@ -38,3 +38,28 @@ def test_a_file_is_found_and_read_packed_or_not(tmp_path, ending):
     path.write_bytes(gzip.compress(b"a\nb\n") if ending else b"a\nb\n")
     assert find_file(tmp_path, "train.txt") == path
     assert list(text_lines(path)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("<url>http://talks.example</url>", []),
+        ("<talkid>17</talkid>", []),
+        ("<keywords>sea, sand</keywords>", []),
+        ("  <speaker>Ada</speaker>", []),
+        ('<doc docid="1" genre="lectures">', []),
+        ("</doc>", []),
+        ('<translator href="x">Ben</translator>', []),
+        ("<title>On Sand</title>", ["On Sand"]),
+        ("<description>Why it sings.</description>", ["Why it sings."]),
+        ("a sentence where 1 < 2 and <doctors> agree", 1),
+        ("<doctors> agree", 1),
+        ("", 1),
+    ],
+)
+def test_what_was_said_in_a_talk(tmp_path, line, kept):
+    """1: the line itself."""
+    path = tmp_path / "train.tags.de-en.en"
+    path.write_text(f"before\n{line}\nafter\n")
+    between = [line] if kept == 1 else kept
+    assert list(talk_lines(path)) == ["before", *between, "after"]

@@ -44,6 +44,16 @@ from voi.tokens.vocabulary import NO_TARGET_WORDS
 
 _FILE_WIDTH = 160  # columns of a report that goes to a file or a pipe: rows stay on one line
 
+# of data sets without a preset: subwords, and no error at pairs that are too long
+_SETTINGS = {
+    f"iwslt14-{source}-{target}": (
+        f"""--set 'data.tokens={{kind="bpe", size=10000, pretokenizer="moses", """
+        f"""source_language="{source}", target_language="{target}"}}' """
+        f"--set data.long_examples=skip"
+    )
+    for source, target in (("de", "en"), ("en", "de"))
+}
+
 data_app = typer.Typer(
     help=(
         "Look at data before training on it; fetch and prepare published data sets.\n\n"
@@ -127,11 +137,13 @@ def _print_report(report: DataReport) -> None:
 
 @data_app.command()
 def prepare(
-    task: Annotated[str, typer.Argument(help="django, gigaword or wmt16-ro-en.")],
+    task: Annotated[
+        str, typer.Argument(help="django, gigaword, wmt16-ro-en, iwslt14-de-en or -en-de.")
+    ],
     folder: Annotated[Path, typer.Option("--from", help="Holds the files as published.")],
     out: Annotated[Path | None, typer.Option(help="Folder to make; default data/TASK.")] = None,
 ) -> None:
-    """Turn a data set as published into the folder that its presets read.
+    """Turn a data set as published into a folder of splits, which its presets read.
 
     Example: voi data prepare django --from downloads/django
     """
@@ -144,8 +156,12 @@ def prepare(
         console.print(f"{name}: {split.num_pairs:,} pairs{dropped}")
     if prepared.note:
         say(prepared.note, console)
-    place = f" --data {shlex.quote(str(made))}" if out else ""
-    say(f"made {made}; next: voi train {task}-small{place}", console)
+    place = f" --data {shlex.quote(str(made))}"
+    if task in _SETTINGS:
+        command = f"voi train{place} {_SETTINGS[task]}"
+    else:
+        command = f"voi train {task}-small{place if out else ''}"
+    say(f"made {made}; next: {command}", console)
 
 
 @data_app.command()

@@ -92,6 +92,7 @@ def _receive(item: Download, part: Path, told: Told, timeout: float) -> None:
                 file.flush()
                 os.fsync(file.fileno())
     except urllib.error.HTTPError as error:
+        error.close()  # an answer too: its socket is open until then
         if error.code == 416 and start:
             if _size(error) != start:  # the file has changed: once more, from its start
                 part.unlink()

@@ -4,13 +4,21 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
 from voi.atomic import atomic_folder, write_text
 from voi.data.django_canonical import canonical_pair
 from voi.data.files import RECORD, FileTask
-from voi.data.published import find_file, parallel, text_lines, translation_memory
+from voi.data.published import (
+    find_file,
+    parallel,
+    segments,
+    talk_lines,
+    text_lines,
+    translation_memory,
+)
 from voi.errors import DataError
 from voi.tables import unknown_name
 
@@ -127,8 +135,10 @@ def _parallel_files(
     return Layout(", ".join(name for pair in names.values() for name in pair), splits)
 
 
-def _named(folder: Path, source: str, target: str) -> Pairs:
-    return parallel(_required(folder, source), _required(folder, target))
+def _named(
+    folder: Path, source: str, target: str, read: Callable[[Path], Iterator[str]] = segments
+) -> Pairs:
+    return parallel(_required(folder, source), _required(folder, target), read)
 
 
 def _required(folder: Path, name: str) -> Path:
@@ -207,6 +217,30 @@ def _news(folder: Path, name: str) -> Pairs:
     return _named(folder, f"{name}-roen-src.ro.sgm", f"{name}-roen-ref.en.sgm")
 
 
+IWSLT14_TEST = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")
+IWSLT14_HELD_OUT = 23  # one of so many training pairs is for validation, as in fairseq
+
+
+def _iwslt14(source: str, target: str, folder: Path) -> Mapping[str, Pairs] | None:
+    """Return the German-English talks in either direction: every 23rd pair is for validation."""
+    train = f"train.tags.de-en.{source}", f"train.tags.de-en.{target}"
+    if find_file(folder, train[0]) is None:
+        return None
+    tests = [f"IWSLT14.{name}.de-en" for name in IWSLT14_TEST]
+    return {
+        "train": _part(_named(folder, *train, read=talk_lines), is_held_out=False),
+        "valid": _part(_named(folder, *train, read=talk_lines), is_held_out=True),
+        "test": chain(*[_named(folder, f"{x}.{source}.xml", f"{x}.{target}.xml") for x in tests]),
+    }
+
+
+def _part(pairs: Pairs, is_held_out: bool) -> Pairs:
+    """Yield the pairs that are held out, or the others."""
+    for number, pair in enumerate(pairs, 1):
+        if (number % IWSLT14_HELD_OUT == 0) == is_held_out:
+            yield pair
+
+
 LAYOUTS: Mapping[str, tuple[Layout, ...]] = {
     "django": (
         Layout("all.anno with all.code", _django_corpus),
@@ -253,4 +287,13 @@ LAYOUTS: Mapping[str, tuple[Layout, ...]] = {
             target_key="translation.en",
         ),
     ),
+    **{
+        f"iwslt14-{source}-{target}": (
+            Layout(
+                f"train.tags.de-en and IWSLT14.{', '.join(IWSLT14_TEST)} of the archive de-en",
+                partial(_iwslt14, source, target),
+            ),
+        )
+        for source, target in (("de", "en"), ("en", "de"))
+    },
 }

@@ -1,4 +1,4 @@
-"""Files as data sets are published: parallel texts, SGML test sets, TMX; read as a stream."""
+"""Files as data sets are published: parallel texts, talks, SGML or XML test sets, TMX."""
 
 import gzip
 import html
@@ -13,6 +13,8 @@ from voi.errors import DataError
 from voi.lines import is_packed
 
 _SEGMENT = re.compile(r"<seg\b[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
+_ABOUT_A_TALK = re.compile(r"\s*</?(?:url|keywords|talkid|speaker|reviewer|translator|doc)\b[^>]*>")
+_HEADING = re.compile(r"</?(?:title|description)>")
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -52,13 +54,29 @@ def _decoded(raw: bytes, place: str) -> str:
 
 
 def segments(path: Path) -> Iterator[str]:
-    """Yield the sentences of a test set in SGML, or the lines of a file that is none."""
-    if ".sgm" not in path.suffixes:
+    """Yield the sentences of a test set in SGML or XML, or the lines of a file that is none."""
+    if not _has_segments(path):
         yield from text_lines(path)
         return
-    text = "\n".join(text_lines(path))
-    for segment in _SEGMENT.findall(text):
+    found = _SEGMENT.findall("\n".join(text_lines(path)))
+    if not found:
+        raise DataError(f"{path} holds no <seg>...</seg>: fetch it again")
+    for segment in found:
         yield html.unescape(segment)
+
+
+def _has_segments(path: Path) -> bool:
+    return not {".sgm", ".xml"}.isdisjoint(path.suffixes)
+
+
+def talk_lines(path: Path) -> Iterator[str]:
+    """Yield what was said in the talks of IWSLT, their titles and descriptions included.
+
+    Lines about a talk, such as <url>...</url>, are left out.
+    """
+    for line in text_lines(path):
+        if not _ABOUT_A_TALK.match(line):
+            yield _HEADING.sub("", line)
 
 
 def parallel(
@@ -70,9 +88,16 @@ def parallel(
     except ValueError as error:
         counts = [sum(1 for _ in read(path)) for path in (source, target)]
         raise DataError(
-            f"{source} and {target.name} have {counts[0]} and {counts[1]} lines: "
+            f"{source} and {target.name} have {counts[0]} and {counts[1]} {_unit(source, read)}: "
             f"line N of one must belong to line N of the other"
         ) from error
+
+
+def _unit(path: Path, read: Callable[[Path], Iterator[str]]) -> str:
+    """Return what was counted in a file, which need not be all of its lines."""
+    if read is talk_lines:
+        return "lines without those of markup"
+    return "<seg> elements" if read is segments and _has_segments(path) else "lines"
 
 
 def translation_memory(path: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
