@@ -57,7 +57,7 @@ class DecoderConfig:
     layers: int = 2
     dropout: float = 0.0
     head: Literal["insertion", "sequential"] = "insertion"  # sequential: left to right, no slots
-    count_steps: bool = True  # tokens know at which step they were written; the paper's do not
+    count_steps: bool = True  # tokens know at which step they were written
 
     def __post_init__(self) -> None:
         _check_network(self, "decoder.")
