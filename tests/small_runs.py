@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from voi import config, experiments, runs
+from small_models import roughen
+from voi import checkpoint, config, experiments, runs
 from voi.training import Progress, Trainer
 
 TINY = [
@@ -48,6 +49,14 @@ def tiny_experiment(*settings: str, task: str = "chain") -> config.Experiment:
 def tiny_trainer(run: Path, *settings: str, watcher: Quiet | None = None) -> Trainer:
     prepared = runs.prepare(tiny_experiment(*settings))
     return runs.start(prepared, run, watcher or Quiet())
+
+
+def saved_model(folder: Path, *settings: str, task: str = "chain") -> Path:
+    """Save the model of a tiny run, all its weights random; return the folder."""
+    prepared = runs.prepare(tiny_experiment(*settings, task=task))
+    networks = roughen(prepared.networks(), scale=0.5)
+    checkpoint.save(folder, prepared.experiment, prepared.codec, networks, prepared.region_size)
+    return folder
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:

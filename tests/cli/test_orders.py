@@ -8,9 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import voi.cli.orders
-from small_models import roughen
-from small_runs import call, tiny_experiment
-from voi import checkpoint, load, runs
+from small_runs import call, saved_model
+from voi import load
 from voi.analysis import Trace, read_traces, write_traces
 from voi.cli.app import app
 from voi.data import Example
@@ -19,25 +18,15 @@ from voi.errors import ConfigError, DataError, MissingExtraError, VoiError
 SCENES = "data.options={train=6, valid=2, test=4}"
 
 
-def saved(folder, *settings, task="chain"):
-    """Save a run's model with random weights."""
-    prepared = runs.prepare(tiny_experiment(*settings, task=task))
-    networks = roughen(prepared.networks(), scale=0.5)
-    checkpoint.save(
-        folder, prepared.experiment, prepared.codec, networks, region_size=prepared.region_size
-    )
-    return folder
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return saved(tmp_path_factory.mktemp("orders") / "mine")
+    return saved_model(tmp_path_factory.mktemp("orders") / "mine")
 
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
     settings = ["data.task=scenes", SCENES]
-    return saved(tmp_path_factory.mktemp("orders") / "images", *settings)
+    return saved_model(tmp_path_factory.mktemp("orders") / "images", *settings)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +117,7 @@ def test_the_tagger_and_its_language_are_told(images, tmp_path, monkeypatch):
 def test_another_language_is_not_tagged_by_default(tmp_path, monkeypatch):
     monkeypatch.setattr(voi.cli.orders, "make_tagger", lambda name: by_letter)
     settings = ["data.task=scenes", SCENES, "data.tokens.target_language=de"]
-    german = saved(tmp_path / "german", *settings)
+    german = saved_model(tmp_path / "german", *settings)
     output = " ".join(orders(german).split())
     assert "parts of speech" not in output
     assert "the targets are 'de'" in output

@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import torch
-
-from voi import plots
 from voi.atomic import write_text
+from voi.bench.curves import write_by_length
+from voi.bench.inference import searches
 from voi.bench.steps import NetworkSize, make_networks, random_batch, training_step
-from voi.bench.timing import growth, machine, medians
-from voi.orders import search_orders
+from voi.bench.timing import Timed, growth, machine, medians
 
 NUM_ORDERS = {"l2r": 1, "voi": 4, "sao": 1}
 
@@ -75,18 +73,12 @@ def measure(
     return Runtime(tuple(lengths), training, search)
 
 
-def _searches(n: int, size: RuntimeSize) -> dict[str, Callable[[], object]]:
-    """Return functions that find an order of one target: one pass of the generator, a search."""
+def _searches(n: int, size: RuntimeSize) -> dict[str, Timed]:
+    """Return functions that find an order of one target of random tokens."""
     _, networks = make_networks("voi", size.networks, NUM_ORDERS["voi"])
     networks.eval()
-    decoder, batch = networks.decoder, random_batch(n, 1, size.networks.vocabulary)
-    beam = size.networks.beam
-
-    @torch.no_grad()
-    def one_pass() -> object:
-        return networks.orders(batch).sample(torch.Size([1]))
-
-    return {"voi": one_pass, "sao": lambda: search_orders(decoder, batch, beam=beam)}
+    batch = random_batch(n, 1, size.networks.vocabulary)
+    return searches(networks, batch, size.networks.beam)
 
 
 def rows(runtime: Runtime) -> list[list[str]]:
@@ -111,22 +103,6 @@ def write(runtime: Runtime, size: RuntimeSize, folder: Path) -> None:
     values = {"machine": machine(), "size": asdict(size), **asdict(runtime)}
     values["exponents"] = runtime.exponents()
     write_text(folder / "runtime.json", json.dumps(values, indent=1) + "\n")
-    for name, curves in (("training", runtime.training), ("search", runtime.search)):
-        series = {
-            f"{kind}, n^{growth(runtime.lengths, seconds):.1f}": (
-                list(runtime.lengths),
-                [1e3 * x for x in seconds],
-                None,
-                None,
-            )
-            for kind, seconds in curves.items()
-        }
-        plots.write_figure(
-            folder / f"runtime-{name}.svg",
-            plots.curves_figure,
-            series,
-            xlabel="target length n",
-            ylabel={"training": "ms per training step", "search": "ms per order"}[name],
-            log_x=True,
-            log_y=True,
-        )
+    n = runtime.lengths
+    write_by_length(folder / "runtime-training.svg", n, runtime.training, "ms per training step")
+    write_by_length(folder / "runtime-search.svg", n, runtime.search, "ms per order")

@@ -51,7 +51,7 @@ class Progress:
     epoch: int = 0  # of the phase
     position: int = 0  # batches taken of the epoch
     best: float = -math.inf  # validation score
-    seconds: float = 0.0
+    seconds: float = 0.0  # of updates; log lines, validations and checkpoints are not counted
     window: dict[str, float] = field(default_factory=dict)  # sums since the last log line
 
 
@@ -148,16 +148,16 @@ class Trainer:
         total = self.totals[progress.phase]
         update = self._start_phase(phase)
         batches = self._batches(phase)
-        started = time.monotonic() - progress.seconds
         while progress.phase_step < total and not self._is_stopped():
             factor = rate_factor(phase, progress.phase_step, total)
             beta = entropy_weight(phase, progress.phase_step, total)
             group = self._group(batches, phase.accumulate)
+            started = time.monotonic()
             updated = update(group, progress.phase_step, factor, beta)
+            progress.seconds += time.monotonic() - started
             self._check(updated)
             progress.step += 1
             progress.phase_step += 1
-            progress.seconds = time.monotonic() - started
             self._after(updated, beta, factor, log)
         if progress.phase_step == total:
             self._end_phase()
@@ -243,6 +243,7 @@ class Trainer:
             "beta": beta,
             "rate_factor": factor,
             "tokens_per_second": window["tokens"] / elapsed,
+            "milliseconds_per_step": 1e3 * elapsed / window["steps"],
             "seconds": self.progress.seconds,
         }
 
