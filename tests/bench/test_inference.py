@@ -15,7 +15,7 @@ from voi.orders import OrderGenerator
 TARGETS = ("aa ba", "aa ba ca da", "ca", "da ca", "aa aa ba ca da ca da da")
 LENGTHS = [2, 4, 1, 2, 8]
 MADE_UP = [TargetTimes(i, n, v, s) for i, (n, v, s) in enumerate(
-    [(4, 3.0, 8.0), (2, 2.0, 6.0), (4, 1.0, 24.0), (4, 2.0, 16.0), (2, 4.0, 2.0)])]  # fmt: skip
+    [(4, 9.0, 8.0), (2, 2.0, 6.0), (4, 1.0, 40.0), (4, 2.0, 16.0), (2, 4.0, 2.0)])]  # fmt: skip
 
 
 def test_medians_by_length_and_their_growth():
