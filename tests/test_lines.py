@@ -1,5 +1,9 @@
+import bz2
 import gzip
+import lzma
 import os
+import re
+import zipfile
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,7 +25,7 @@ def read(path):
 
 
 @given(
-    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"))),
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"))),
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from(["", "\ufeff"]),
 )
@@ -86,10 +90,54 @@ def test_missing_file(tmp_path):
         Lines(tmp_path / "nowhere")
 
 
-def test_another_encoding_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("codec", "name"),
+    [
+        ("utf-16", "UTF-16"),
+        ("utf-32", "UTF-32"),
+        ("utf-16-le", "UTF-16LE"),
+        ("utf-16-be", "UTF-16BE"),
+        ("utf-32-le", "UTF-32LE"),
+        ("utf-32-be", "UTF-32BE"),
+    ],
+)
+@pytest.mark.parametrize("text", ["two cups\tcups : two\n", "帽 子 一 二 三\t五 六 七 八 九\n"])
+def test_another_encoding_is_named(tmp_path, codec, name, text):
     path = tmp_path / "lines.txt"
-    path.write_bytes("a\tb\n".encode("utf-16"))
-    with pytest.raises(DataError, match=r"is UTF-16: convert it, as with iconv -f UTF-16 -t UTF-8"):
+    path.write_bytes(text.encode(codec))
+    with pytest.raises(DataError) as error:
+        Lines(path)
+    command = f"iconv -f {name} -t UTF-8 {path} > {tmp_path}/utf8-lines.txt"
+    assert str(error.value) == f"{path} is {name}: convert it, as with {command}"
+    assert path.read_bytes().decode(name) == text  # the name is one that converters know
+
+
+def test_letters_beyond_latin_and_a_zero_byte_are_text(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_bytes("帽子\t帽\nnothing\0 more\tnothing\n".encode())
+    assert list(Lines(path)) == ["帽子\t帽", "nothing\0 more\tnothing"]
+
+
+@pytest.mark.parametrize(
+    ("pack", "told"),
+    [
+        (gzip.compress, "is packed by gzip: unpack it, or end its name in .gz"),
+        (bz2.compress, "is packed by bzip2: unpack it"),
+        (lzma.compress, "is packed by xz: unpack it"),
+    ],
+)
+def test_a_packed_file_by_another_name_is_told(tmp_path, pack, told):
+    path = tmp_path / "lines.tsv"
+    path.write_bytes(pack(b"a\tb\n"))
+    with pytest.raises(DataError, match=f"{re.escape(told)}$"):
+        Lines(path)
+
+
+def test_a_zip_file_is_told(tmp_path):
+    path = tmp_path / "lines.tsv"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("lines.tsv", "a\tb\n")
+    with pytest.raises(DataError, match=r"is packed by zip: unpack it$"):
         Lines(path)
 
 

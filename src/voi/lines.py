@@ -16,10 +16,10 @@ from jaxtyping import Int64, UInt8
 
 from voi.atomic import atomic_file
 from voi.errors import DataError
+from voi.foreign import START, encoding_of, packing_of
 
 _BLOCK = 1 << 24  # bytes looked at in one go
 _BOM = b"\xef\xbb\xbf"
-UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files in that encoding start
 _WRONG = (AttributeError, DataError, KeyError, OverflowError, TypeError, ValueError)
 _Read = TypeVar("_Read")
 
@@ -42,6 +42,15 @@ def converted_by(command: str, old: Path, name: str) -> str:
     if is_packed(old):
         return f"convert it, as with gunzip -c {quoted} | {command} | gzip > {made}"
     return f"convert it, as with {command} {quoted} > {made}"
+
+
+def not_text(start: bytes, path: str) -> str:
+    """Return what a file is whose start is no UTF-8 text, and what to do; nothing if it may be."""
+    if packing := packing_of(start):
+        named = ", or end its name in .gz" if packing == "gzip" and path else ""
+        return f"packed by {packing}: unpack it{named}"
+    encoding = encoding_of(start)
+    return f"{encoding}: {to_utf8(path, encoding)}" if encoding else ""
 
 
 class NotUtf8Error(DataError):
@@ -68,8 +77,8 @@ class Lines:
             )
         self.path = path
         self._bytes = _mapped(unpacked(path))
-        if self._bytes[:2].tobytes() in UTF16:
-            raise DataError(f"{path} is UTF-16: {to_utf8(str(path), 'UTF-16')}")
+        if foreign := not_text(self._bytes[:START].tobytes(), str(path)):
+            raise DataError(f"{path} is {foreign}")
         self._bounds = _line_bounds(self._bytes)
         if self._ends_in_returns():
             command = converted_by(r"awk 1 RS='\r'", path, f"lines-{path.name}")

@@ -250,9 +250,23 @@ def test_utf16_is_told(run, tmp_path, monkeypatch, capsys, encoding):
     path = tmp_path / "wide.txt"
     path.write_bytes("\ufefffrom-left a b c\nfrom-left b\n".encode(encoding))
     assert call(monkeypatch, "generate", run, path) == 2
-    assert f"expected UTF-8 text, got UTF-16: {to_utf8(str(path), 'UTF-16')}" in (
+    assert f"expected UTF-8 text, this is UTF-16: {to_utf8(str(path), 'UTF-16')}" in (
         capsys.readouterr().err
     )
+
+
+def test_wide_letters_without_a_mark_and_packed_files_are_told(run, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "odd.txt"
+    text = "from-left a b c\nfrom-left b\n"
+    for content, told in (
+        (text.encode("utf-16-le"), f"this is UTF-16LE: {to_utf8(str(path), 'UTF-16LE')}"),
+        (gzip.compress(text.encode()), "this is packed by gzip: unpack it, or end its name in .gz"),
+    ):
+        path.write_bytes(content)
+        assert call(monkeypatch, "generate", run, path) == 2
+        captured = capsys.readouterr()
+        assert not captured.out
+        assert f"{path}, line 1: expected UTF-8 text, {told}" in captured.err
 
 
 def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys):

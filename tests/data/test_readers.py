@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +10,7 @@ from voi.data.example import Example
 from voi.data.readers import Fields, read_jsonl, read_parallel, read_tsv
 from voi.errors import ConfigError, DataError
 
-plain = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\t\ufeff"), min_size=1)
+plain = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n\t\ufeff"), min_size=1)
 pairs = st.lists(st.tuples(plain, plain).filter(lambda pair: all(map(str.strip, pair))), min_size=1)
 in_file = settings(
     deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -242,8 +243,11 @@ def test_a_file_of_another_layout_is_told_how_to_name_its_columns(tmp_path):
         read_jsonl(rows, Fields())
 
 
-def test_a_header_is_no_pair(tmp_path):
-    records = read_tsv(write(tmp_path, "a.tsv", b"source\ttarget\na\tx\n"), Fields())
+@pytest.mark.parametrize(
+    "header", ["source\ttarget", ' "Source"\t"Target"', "src\ttgt", "SRC\ttrg", "input\tOutput"]
+)
+def test_a_header_is_no_pair(tmp_path, header):
+    records = read_tsv(write(tmp_path, "a.tsv", f"{header}\na\tx\n".encode()), Fields())
     assert list(records) == [Example("a", "x")]
     assert "line 1 names the columns" in records.rows.notes[0]
     assert records.place(0).endswith("a.tsv, line 2")
@@ -270,6 +274,16 @@ def test_a_header_in_another_order_is_an_error(tmp_path, line):
     with pytest.raises(DataError, match=r"""line 1 names the columns target, source, .*columns="""):
         read_tsv(path, Fields())
     records = read_tsv(path, Fields(columns=("target", "source")))
+    assert list(records) == [Example("a", "b")]
+
+
+def test_a_header_in_another_order_is_told_by_the_names_of_the_settings(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("tgt\tsrc\nb\ta\n")
+    fields = Fields("Src", "Tgt", columns=("Src", "Tgt"))
+    with pytest.raises(DataError, match=re.escape('columns=["Tgt","Src"]')):
+        read_tsv(path, fields)
+    records = read_tsv(path, replace(fields, columns=("Tgt", "Src")))
     assert list(records) == [Example("a", "b")]
 
 

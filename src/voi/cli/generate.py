@@ -22,7 +22,7 @@ from voi.cli.console import plain_console
 from voi.cli.drawing import draw_steps, visible
 from voi.data.files import FileTask
 from voi.errors import ConfigError, DataError, VoiError
-from voi.lines import UTF16, is_packed, to_utf8, unpacked
+from voi.lines import is_packed, not_text, to_utf8, unpacked
 from voi.model import Model, load
 from voi.search import Hypothesis, Sampling, rules_with_keywords
 
@@ -290,10 +290,10 @@ def _chunks(lines: TextIO) -> Iterator[list[Line]]:
 
 def _split(line: Line, kind: str) -> tuple[str, str]:
     """Return the source of a line, and the text behind the tab where there is one."""
+    start = line.text.encode("utf-8", "surrogateescape") if line.number == 1 else b""
+    if foreign := not_text(start, line.file):
+        raise DataError(f"expected UTF-8 text, this is {foreign}")
     if any("\udc80" <= letter <= "\udcff" for letter in line.text):
-        start = line.text[:2].encode("utf-8", "surrogateescape")
-        if line.number == 1 and start in UTF16:
-            raise DataError(f"expected UTF-8 text, got UTF-16: {to_utf8(line.file, 'UTF-16')}")
         raise DataError(f"expected UTF-8 text: {to_utf8(line.file)}")
     source, tab, text = line.text.partition("\t")
     if tab and not kind:

@@ -23,6 +23,13 @@ MAX_SHOWN = 5  # problems named in one message
 LEFT_OUT = ": left out"  # how notes on bad lines end
 SKIP_BAD = "leave them out with --set data.options.bad_lines=skip"
 _LOOKED_AT = 1000  # lines that tell how many columns there are
+_USUAL_NAMES = {
+    "src": "source",
+    "input": "source",
+    "tgt": "target",
+    "trg": "target",
+    "output": "target",
+}
 BadLines = Literal["error", "skip"]  # what becomes of lines that cannot be used
 
 
@@ -175,7 +182,7 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
 
 
 def _is_header(lines: Lines, fields: Fields) -> bool:
-    """Does the first line name the columns, in small letters or capitals?"""
+    """Does the first line name the columns, by these or by usual names?"""
     return _columns(lines, 0) == tuple(map(_plain, fields.columns))
 
 
@@ -184,7 +191,8 @@ def _check_header(lines: Lines, fields: Fields, path: Path) -> None:
     found = _columns(lines, 0) if len(lines) else ()
     expected = tuple(map(_plain, fields.columns))
     if found != expected and sorted(found) == sorted(expected):
-        setting = f"data.options.columns=[{','.join(map(json.dumps, found))}]"
+        names = [fields.columns[expected.index(name)] for name in found]
+        setting = f"data.options.columns=[{','.join(map(json.dumps, names))}]"
         raise DataError(
             f"{path}: line 1 names the columns {', '.join(found)}, expected "
             f"{', '.join(expected)}: give --set {shlex.quote(setting)}"
@@ -192,11 +200,17 @@ def _check_header(lines: Lines, fields: Fields, path: Path) -> None:
 
 
 def _plain(name: str) -> str:
-    return name.strip().casefold()
+    """Return the name of a column in small letters, a usual one as source or target.
+
+    >>> _plain(' "Src" ')
+    'source'
+    """
+    plain = name.strip().strip('"').casefold()
+    return _USUAL_NAMES.get(plain, plain)
 
 
 def _columns(lines: Lines, row: int) -> tuple[str, ...]:
-    """Return the columns of a line in small letters; none if it cannot be read."""
+    """Return the columns of a line as plain names; none if it cannot be read."""
     with contextlib.suppress(DataError):
         return tuple(map(_plain, lines[row].split("\t")))
     return ()
