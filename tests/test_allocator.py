@@ -18,14 +18,14 @@ def faults(steps):
     for _ in range(steps):
         step()
     return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // steps
-faults(10)
-print(kept, faults(30))  # the heap settles in a few steps, and seldom grows after
+faults(5)
+print(kept, faults({steps}))  # the heap settles in a few steps, and seldom grows after
 """
 
 
-def _run(keep, **environment):
+def _run(keep, steps=15, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(keep=keep)],
+        [sys.executable, "-c", SCRIPT.format(keep=keep, steps=steps)],
         capture_output=True,
         text=True,
         check=True,
@@ -44,4 +44,4 @@ def test_freed_memory_is_not_fetched_again():
 
 
 def test_settings_of_a_user_are_left_alone():
-    assert _run("keep_freed_memory()", MALLOC_MMAP_THRESHOLD_="65536")[0] is False
+    assert _run("keep_freed_memory()", 1, MALLOC_MMAP_THRESHOLD_="65536")[0] is False

@@ -57,8 +57,9 @@ def test_a_stopped_one_goes_on(run, tmp_path, monkeypatch):
 
 def test_the_beam_is_the_runs_own(tmp_path, monkeypatch):
     run, out = tmp_path / "run", tmp_path / "out"
-    one, three = ("--set", "training.steps=1"), ("--set", "search.beam=3")
-    assert call(monkeypatch, "train", "chain", *one, *three, "--out", run) == 0
+    settings = ("training.steps=1", "search.beam=3", "data.options.valid=5")
+    options = [word for setting in settings for word in ("--set", setting)]
+    assert call(monkeypatch, "train", "chain", *options, "--out", run) == 0
     assert call(monkeypatch, "distill", run, "--split", "valid", "--out", out) == 0
     assert json.loads((out / "outputs.about.json").read_text())["beam"] == 3
 

@@ -43,22 +43,23 @@ def test_one_line_per_source_from_file_and_pipe(run, lines, monkeypatch, capsys)
     assert capsys.readouterr().out == from_file
 
 
-def test_a_pipe_is_read_once_and_a_dash_is_standard_input(run, lines, tmp_path):
+def test_a_pipe_is_read_once_and_a_dash_is_standard_input(
+    run, lines, tmp_path, monkeypatch, capsys
+):
     """A named pipe, as a shell makes one for <(...), and a dash in place of a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    command = [sys.executable, "-m", "voi", "generate", str(run)]
-    expected = subprocess.run([*command, lines], capture_output=True, text=True, check=True).stdout
+    assert call(monkeypatch, "generate", run, lines) == 0
+    expected = capsys.readouterr().out
     writer = Thread(target=lambda: pipe.write_bytes(lines.read_bytes()))
     writer.start()
-    found = subprocess.run([*command, pipe], capture_output=True, text=True, check=True).stdout
+    assert call(monkeypatch, "generate", run, pipe) == 0
     writer.join()
-    assert found == expected != ""
+    assert capsys.readouterr().out == expected != ""
     with lines.open() as file:
-        dashed = subprocess.run(
-            [*command, "-"], stdin=file, capture_output=True, text=True, check=True
-        )
-    assert dashed.stdout == expected
+        monkeypatch.setattr("sys.stdin", file)
+        assert call(monkeypatch, "generate", run, "-") == 0
+    assert capsys.readouterr().out == expected
 
 
 def test_json_is_the_trace_format(run, lines, monkeypatch, capsys):
@@ -165,13 +166,17 @@ def test_bad_input(run, tmp_path, monkeypatch, capsys, text, options, message):
         (b"c\t\xff", "expected UTF-8 text"),
     ],
 )
-def test_lines_of_standard_input_are_named_and_those_before_are_answered(run, last, message):
-    command = [sys.executable, "-m", "voi", "generate", str(run), "--prefix"]
-    given = b"a\tA\nb\tA B\n" + last + b"\n"
-    done = subprocess.run(command, input=given, capture_output=True, check=False)
-    assert done.returncode == 2
-    assert [line[:1] for line in done.stdout.decode().splitlines()] == ["A", "A"]
-    assert done.stderr.decode().startswith(f"voi: line 3 of standard input: {message}")
+def test_lines_of_standard_input_are_named_and_those_before_are_answered(
+    run, last, message, tmp_path, monkeypatch, capsys
+):
+    given = tmp_path / "given.txt"
+    given.write_bytes(b"a\tA\nb\tA B\n" + last + b"\n")
+    with given.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert call(monkeypatch, "generate", run, "--prefix") == 2
+    captured = capsys.readouterr()
+    assert [line[:1] for line in captured.out.splitlines()] == ["A", "A"]
+    assert captured.err.startswith(f"voi: line 3 of standard input: {message}")
 
 
 def test_a_pipe_that_waits_is_answered_line_by_line(run):
