@@ -23,6 +23,7 @@ LAYERS = {
     "allocator": 0,
     "atomic": 0,
     "claims": 0,
+    "foreign": 0,
     "permutation": 0,
     "lines": 1,
     "linear": 0,
