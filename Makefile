@@ -39,11 +39,11 @@ docs: develop
 	$(BIN)/mkdocs build --strict
 
 test: develop
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
 coverage: develop
 	mkdir -p build/coverage
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --cov --cov-report term --cov-report html:build/coverage/html
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --cov --cov-report term --cov-report html:build/coverage/html
 
 seeds: develop
 	VOI_TEST_SEEDS=$(SEEDS) OMP_NUM_THREADS=1 $(BIN)/pytest -m statistical tests

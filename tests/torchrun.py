@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from small_runs import settings_of
@@ -29,8 +30,19 @@ def call_processes(processes: int, *arguments: object) -> subprocess.CompletedPr
 
 def train(processes: int, folder: Path, *settings: str) -> subprocess.CompletedProcess[str]:
     """Train a tiny chain in a folder."""
-    changes = settings_of(*settings)
-    return call_processes(processes, "-m", "voi", "train", "chain", *changes, "--out", folder)
+    return call_processes(processes, "-m", "voi", *_training(folder, settings))
+
+
+def train_each(
+    processes: int, runs: Mapping[Path, Sequence[str]]
+) -> subprocess.CompletedProcess[str]:
+    """Train tiny chains in these folders with their settings, one after the other."""
+    arguments = [_training(folder, settings) for folder, settings in runs.items()]
+    return call_processes(processes, Path(__file__).with_name("each.py"), json.dumps(arguments))
+
+
+def _training(folder: Path, settings: Sequence[str]) -> list[str]:
+    return ["train", "chain", *settings_of(*settings), "--out", str(folder)]
 
 
 def logged(folder: Path, kind: str, name: str) -> list[float]:

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 import voi
-from torchrun import call_processes, logged, losses, train
+from torchrun import call_processes, logged, losses, train_each
 from voi import checkpoint
 
 PHASES = """training.phases=[
@@ -22,6 +22,9 @@ RUN = [
     *("training.checkpoint_every=8", "training.keep_every=8"),
 ]
 SHARD = "training.shard=true"
+ORDERS = ["training.split=orders", "training.recompute=true"]
+SEARCHED = ["order.kind=sao", "training.num_orders=1", "training.steps=6"]
+ESTIMATORS = ["ppo", "reinforce"]
 MIDDLE = 8  # a step of the second phase
 
 # Goes on with a run of whole networks in parts, and prints what each process holds of them.
@@ -68,10 +71,15 @@ world.leave()
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Return a folder with the run of one process and the same of two that divide the networks."""
+    """Return a folder with runs of one process and of two that divide the networks or copy them."""
     folder = tmp_path_factory.mktemp("sharding")
-    for name, processes, settings in (("alone", 1, []), ("divided", 2, [SHARD])):
-        done = train(processes, folder / name, *RUN, PHASES, *settings)
+    alone = {"alone": [PHASES], "searched": SEARCHED}
+    together = {"divided": [PHASES, SHARD], "searched-divided": [*SEARCHED, SHARD]}
+    for estimator in ESTIMATORS:
+        orders = [*ORDERS, f"objective.estimator={estimator}"]
+        together |= {f"{estimator}-divided": [*orders, SHARD], f"{estimator}-copied": orders}
+    for processes, runs in ((1, alone), (2, together)):
+        done = train_each(processes, {folder / name: [*RUN, *x] for name, x in runs.items()})
         assert done.returncode == 0, done.stderr
     return folder
 
@@ -129,23 +137,16 @@ def test_processes_divide_a_run_of_one_and_hold_half_each(finished, tmp_path):
         assert [share[name] for share in held] == pytest.approx([0.5, 0.5], abs=0.03), name
 
 
-@pytest.mark.parametrize("estimator", ["ppo", "reinforce"])
-def test_divided_orders(tmp_path, estimator):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_divided_orders(finished, estimator):
     """Each process has its own orders of all batches: two are compared with two."""
-    settings = ["training.split=orders", f"objective.estimator={estimator}"]
-    settings += ["training.recompute=true"]
-    done = [
-        train(2, tmp_path / str(shard), *RUN, *settings, f"training.shard={shard}")
-        for shard in ("false", "true")
-    ]
-    assert [one.returncode for one in done] == [0, 0], done[-1].stderr
+    runs = [finished / f"{estimator}-{kind}" for kind in ("divided", "copied")]
     for name, error in (("loss", 1e-5), ("decoder_norm", 1e-3), ("order_norm", 1e-3)):
-        divided, copied = (logged(tmp_path / x, "train", name) for x in ("true", "false"))
+        divided, copied = (logged(run, "train", name) for run in runs)
         assert divided == pytest.approx(copied, abs=error), name
 
 
-def test_searched_orders(tmp_path):
-    settings = [*RUN, "order.kind=sao", "training.num_orders=1", "training.steps=6"]
-    done = [train(n, tmp_path / str(n), *settings, SHARD) for n in (1, 2)]
-    assert [one.returncode for one in done] == [0, 0], done[-1].stderr
-    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "1"), abs=1e-5)
+def test_searched_orders(finished):
+    divided, alone = (losses(finished / name) for name in ("searched-divided", "searched"))
+    assert len(alone) == 6
+    assert divided == pytest.approx(alone, abs=1e-5)
