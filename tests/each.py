@@ -6,12 +6,18 @@ import sys
 from voi.cli import main
 from voi.world import World
 
-leave, World.leave = World.leave, lambda self: None  # processes that part do not meet again
-for arguments in json.loads(sys.argv[1]):
-    sys.argv[1:] = arguments
-    try:
-        main()
-    except SystemExit as done:
-        if done.code:
-            raise
-leave(World.join())
+
+def main_of_each(lists: list[list[str]]) -> None:
+    leave, World.leave = World.leave, lambda self: None  # processes that part do not meet again
+    for arguments in lists:
+        sys.argv[1:] = arguments
+        try:
+            main()
+        except SystemExit as done:
+            if done.code:
+                raise
+    leave(World.join())
+
+
+if __name__ == "__main__":
+    main_of_each(json.loads(sys.argv[1]))
