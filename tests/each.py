@@ -8,6 +8,7 @@ from voi.world import World
 
 
 def main_of_each(lists: list[list[str]]) -> None:
+    """Call the command line in turn; the first error ends it."""
     leave, World.leave = World.leave, lambda self: None  # processes that part do not meet again
     for arguments in lists:
         sys.argv[1:] = arguments

@@ -6,11 +6,12 @@ import re
 import zipfile
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from voi import lines
 from voi.errors import DataError
+from voi.foreign import encoding_of
 from voi.lines import Lines, to_utf8
 
 
@@ -25,7 +26,7 @@ def read(path):
 
 
 @given(
-    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"))),
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"))),
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from(["", "\ufeff"]),
 )
@@ -36,7 +37,9 @@ def test_lines_come_back(tmp_path, monkeypatch, texts, end, mark):
     texts = [text.removeprefix("\ufeff") for text in texts]
     while texts and not texts[-1].encode().strip():
         texts.pop()
-    path.write_bytes((mark + "".join(text + end for text in texts)).encode())
+    content = (mark + "".join(text + end for text in texts)).encode()
+    assume(encoding_of(content) is None)  # as may be with many zero bytes
+    path.write_bytes(content)
     assert read(path) == texts
 
 
@@ -112,10 +115,11 @@ def test_another_encoding_is_named(tmp_path, codec, name, text):
     assert path.read_bytes().decode(name) == text  # the name is one that converters know
 
 
-def test_letters_beyond_latin_and_a_zero_byte_are_text(tmp_path):
+@pytest.mark.parametrize("text", ["帽子\t帽\nno\0 more\tno", "a\0b", "\0\t\0"])
+def test_letters_beyond_latin_and_a_few_zero_bytes_are_text(tmp_path, text):
     path = tmp_path / "lines.txt"
-    path.write_bytes("帽子\t帽\nnothing\0 more\tnothing\n".encode())
-    assert list(Lines(path)) == ["帽子\t帽", "nothing\0 more\tnothing"]
+    path.write_bytes(f"{text}\n".encode())
+    assert list(Lines(path)) == text.split("\n")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ _PACKED: Mapping[bytes, str] = {
 }
 _OFTEN = 0.1  # letters beyond Latin have no zero byte in UTF-16, the spaces between words do
 _NEARLY_ALL = 0.9
+_LEAST = 4  # zeros: a text may hold one
 
 
 def encoding_of(start: bytes) -> str | None:
@@ -29,6 +30,8 @@ def encoding_of(start: bytes) -> str | None:
     for mark, name in _MARKS.items():
         if start.startswith(mark):
             return name
+    if start.count(0, 0, START) < _LEAST:
+        return None
     zeros = [_share_of_zeros(start[place:START:4]) for place in range(4)]
     if min(zeros[2:]) > _NEARLY_ALL or min(zeros[:2]) > _NEARLY_ALL:
         return "UTF-32LE" if zeros[3] > zeros[0] else "UTF-32BE"

@@ -3,14 +3,15 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from voi.data.example import Example
 from voi.data.readers import Fields, read_jsonl, read_parallel, read_tsv
 from voi.errors import ConfigError, DataError
+from voi.foreign import encoding_of
 
-plain = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n\t\ufeff"), min_size=1)
+plain = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\t\ufeff"), min_size=1)
 pairs = st.lists(st.tuples(plain, plain).filter(lambda pair: all(map(str.strip, pair))), min_size=1)
 in_file = settings(
     deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -29,6 +30,7 @@ def test_every_format_gives_the_pairs_back(tmp_path, drawn):
         "".join(target + "\n" for _, target in drawn),
     ]
     for path, content in zip(paths, contents, strict=True):
+        assume(encoding_of(content.encode()) is None)  # as may be with many zero bytes
         path.write_text(content, encoding="utf-8", newline="")
     assert list(read_tsv(paths[0], Fields())) == expected
     assert list(read_jsonl(paths[1], Fields())) == expected

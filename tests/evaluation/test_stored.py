@@ -39,6 +39,7 @@ def test_references(tmp_path, name, text, expected):
         ("r.jsonl", '"a"\n{"source": "a"}\n', "r.jsonl:2: expected a text, a list of texts, or an"),
         ("r.jsonl", "[]\n", "expected a text, a list"),
         ("r.tsv", "Source\tTarget\na\tb\n", "holds pairs, its columns are source, target: give"),
+        ("r.tsv", "id\tsrc\ttgt\n1\ta\tb\n", "holds pairs, its columns are id, source, target"),
         ("r.csv", "a\n", "must be a .txt, .tsv or .jsonl file"),
         ("r.txt", None, "cannot read .*r.txt: No such file"),
     ],

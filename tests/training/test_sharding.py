@@ -73,7 +73,7 @@ world.leave()
 def finished(tmp_path_factory):
     """Return a folder with runs of one process and of two that divide the networks or copy them."""
     folder = tmp_path_factory.mktemp("sharding")
-    alone = {"alone": [PHASES], "searched": SEARCHED}
+    alone = {"alone": [PHASES], "searched": [*SEARCHED, SHARD]}
     together = {"divided": [PHASES, SHARD], "searched-divided": [*SEARCHED, SHARD]}
     for estimator in ESTIMATORS:
         orders = [*ORDERS, f"objective.estimator={estimator}"]

@@ -183,13 +183,13 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
 
 def _is_header(lines: Lines, fields: Fields) -> bool:
     """Does the first line name the columns, by these or by usual names?"""
-    return _columns(lines, 0) == tuple(map(_plain, fields.columns))
+    return _columns(lines, 0) == tuple(map(plain_name, fields.columns))
 
 
 def _check_header(lines: Lines, fields: Fields, path: Path) -> None:
     """Raise where the first line names the columns in another order."""
     found = _columns(lines, 0) if len(lines) else ()
-    expected = tuple(map(_plain, fields.columns))
+    expected = tuple(map(plain_name, fields.columns))
     if found != expected and sorted(found) == sorted(expected):
         names = [fields.columns[expected.index(name)] for name in found]
         setting = f"data.options.columns=[{','.join(map(json.dumps, names))}]"
@@ -199,10 +199,10 @@ def _check_header(lines: Lines, fields: Fields, path: Path) -> None:
         )
 
 
-def _plain(name: str) -> str:
-    """Return the name of a column in small letters, a usual one as source or target.
+def plain_name(name: str) -> str:
+    """Return the name of a column in small letters without quotes, a usual one as source or target.
 
-    >>> _plain(' "Src" ')
+    >>> plain_name(' "Src" ')
     'source'
     """
     plain = name.strip().strip('"').casefold()
@@ -212,7 +212,7 @@ def _plain(name: str) -> str:
 def _columns(lines: Lines, row: int) -> tuple[str, ...]:
     """Return the columns of a line as plain names; none if it cannot be read."""
     with contextlib.suppress(DataError):
-        return tuple(map(_plain, lines[row].split("\t")))
+        return tuple(map(plain_name, lines[row].split("\t")))
     return ()
 
 
@@ -224,7 +224,7 @@ def _columns_layout(lines: Lines, fields: Fields) -> str:
     wanted = [name for name in (fields.source, fields.target) if name]
     if num_columns == len(fields.columns) or num_columns < len(wanted):
         return layout
-    is_named = set(map(_plain, wanted)) <= set(found[0])  # by a first line with all names
+    is_named = set(map(plain_name, wanted)) <= set(found[0])  # by a first line with all names
     others = ["..."] * (num_columns - len(wanted))
     is_last_empty = all(row[-1] == "" for row in found if len(row) == num_columns)
     names = [*wanted, *others] if is_last_empty else [*others, *wanted]

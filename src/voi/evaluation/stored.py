@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from voi.analysis import Trace, read_traces
+from voi.data.readers import plain_name
 from voi.errors import DataError
 from voi.evaluation.journal import read_about
 from voi.evaluation.outputs import Outputs, References
@@ -93,7 +94,7 @@ def _is_json(path: Path) -> bool:
 
 def _check_no_pairs(first: Sequence[str], path: Path) -> None:
     """Raise where the first line names the columns of pairs: sources are no references."""
-    names = [name.strip().lower() for line in first for name in line.split("\t")]
+    names = [plain_name(name) for line in first for name in line.split("\t")]
     if "source" in names and "target" in names:
         raise DataError(
             f"{path} holds pairs, its columns are {', '.join(names)}: give a file of the targets "
