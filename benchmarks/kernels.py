@@ -1,4 +1,4 @@
-"""The algebra of orders and linear maps against plain references, with the same results.
+"""The algebra of orders, linear maps and attention against plain references, with the same results.
 
     python benchmarks/kernels.py            a minute
     python benchmarks/kernels.py --quick    small sizes
@@ -18,6 +18,8 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from measure import interleaved, machine, print_table, ratio
+from voi.allocator import keep_freed_memory
+from voi.attention import attend
 from voi.bench.timing import Timed
 from voi.distributions import GumbelMatching, PlackettLuce, log_permanent_bethe
 from voi.distributions.matching import assignment
@@ -85,7 +87,8 @@ def plain_plackett_luce(logits: Tensor) -> Tensor:
 
 def learned(function: Callable[..., Tensor], inputs: Sequence[Tensor]) -> Tensor:
     """Return the gradient of the first input, once all gradients are computed."""
-    return torch.autograd.grad(function(*inputs).sum(), inputs)[0]
+    value = function(*inputs)
+    return torch.autograd.grad(value, inputs, torch.ones_like(value))[0]
 
 
 def linear_pairs(n: int) -> dict[str, tuple[Timed, Timed, bool]]:
@@ -102,6 +105,27 @@ def linear_pairs(n: int) -> dict[str, tuple[Timed, Timed, bool]]:
             False,
         )
     return found
+
+
+def attention_pairs(n: int) -> dict[str, tuple[Timed, Timed, bool]]:
+    """Return attention of written tokens to those before them: width 64, 4 heads, batch 64, K = 4.
+
+    The reference is the softmax of torch.
+    """
+    torch.manual_seed(0)
+    visible = torch.ones(n, n).tril().bool()
+    inputs = [torch.randn(256, 4, n, 16, requires_grad=True) for _ in "qkv"]
+    inputs.append(torch.randn(256, 4, n, n, requires_grad=True))
+
+    def plain(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
+        logits = queries @ keys.transpose(-1, -2) + bias
+        return logits.masked_fill(~visible, -math.inf).softmax(-1) @ values
+
+    def ours(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
+        return attend(queries, keys, values, visible.expand(1, 1, n, n), bias)
+
+    name = "attention and its gradients"
+    return {name: (partial(learned, ours, inputs), partial(learned, plain, inputs), False)}
 
 
 def pairs(n: int) -> dict[str, tuple[Timed, Timed, bool]]:
@@ -150,10 +174,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    keep_freed_memory()  # as training does
     print(machine())
     rows = []
-    for n in (8,) if arguments.quick else (16, 32, 64):
-        for name, (ours, plain, is_same) in (pairs(n) | linear_pairs(n)).items():
+    sizes = (8,) if arguments.quick else (8, 12, 16, 32, 64)
+    for n in sizes:
+        found = attention_pairs(n) | (
+            pairs(n) | linear_pairs(n) if n >= 16 or arguments.quick else {}
+        )
+        for name, (ours, plain, is_same) in found.items():
             first, second = ours(), plain()
             assert isinstance(first, Tensor)
             assert isinstance(second, Tensor)

@@ -22,6 +22,7 @@ LAYERS = {
     "version": 0,
     "allocator": 0,
     "atomic": 0,
+    "attention": 0,
     "claims": 0,
     "foreign": 0,
     "permutation": 0,

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+from voi.attention import attend
 from voi.linear import Linear
 
 
@@ -59,7 +59,7 @@ class InsertionBias(nn.Module):
 
     def terms(self, queries: Float[Tensor, "b h n dh"]) -> Float[Tensor, "b h n 2"]:
         """Return what a query adds for a key to its right (minus it: left), and for itself."""
-        return queries @ self.vectors
+        return torch.einsum("bhnd,hdt->bhnt", queries, self.vectors)
 
     def forward(
         self,
@@ -144,13 +144,8 @@ class SelfAttention(nn.Module):
         relation: Float[Tensor, "b n n"] | None = None,
     ) -> Float[Tensor, "b n d"]:
         q, k, v = self.queries_keys_values(x)
-        if self.bias is None:
-            mixed = F.scaled_dot_product_attention(q, k, v, visible.unsqueeze(1), scale=1.0)
-        else:
-            hidden = q.new_zeros(visible.shape).masked_fill_(~visible, -math.inf)
-            logits = (q @ k.transpose(-1, -2)).add_(self.bias(q, k, relation))
-            mixed = logits.add_(hidden.unsqueeze(1)).softmax(-1) @ v
-        return self.output(merge_heads(mixed))
+        bias = None if self.bias is None else self.bias(q, k, relation)
+        return self.output(merge_heads(attend(q, k, v, visible.unsqueeze(1), bias)))
 
 
 class PositionalAttention(nn.Module):
@@ -199,7 +194,7 @@ class CrossAttention(nn.Module):
     ) -> Float[Tensor, "rows n d"]:
         folded = x.reshape(mask.shape[0], -1, x.shape[-1])  # rows of one source side by side
         visible = mask[:, None, None, :]
-        mixed = F.scaled_dot_product_attention(self.queries(folded), *memory, visible, scale=1.0)
+        mixed = attend(self.queries(folded), *memory, visible)
         return self.output(merge_heads(mixed)).view_as(x)
 
 
