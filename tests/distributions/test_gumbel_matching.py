@@ -177,6 +177,12 @@ def test_bethe_entropy_is_that_of_its_marginals():
     assert gradient.abs().max() == 0  # as documented: the marginals are held fixed
 
 
+def test_the_bethe_entropy_of_scores_whose_sum_is_beyond_half_precision():
+    X = 100 + logits(40, 40).half()
+    expected = GumbelMatching(X.double()).entropy().half()
+    torch.testing.assert_close(GumbelMatching(X).entropy(), expected)
+
+
 def test_exact_entropy_can_be_maximised():
     X = logits(2, 3, 3).requires_grad_()
     assert torch.autograd.gradcheck(lambda x: GumbelMatching(x, partition="exact").entropy(), X)

@@ -144,6 +144,13 @@ def test_a_short_mode_is_exact_beside_a_long_row():
     assert torch.equal(mode[:500, 10], torch.full((500,), 10))
 
 
+@pytest.mark.parametrize("n", [5, 11])
+def test_what_all_scores_have_in_common_changes_no_mode(n):
+    X = (8 * logits(100, n, n)).round().float() / 8  # beside 1e6 no digit of these is lost
+    near, far = MatrixPlackettLuce(X), MatrixPlackettLuce(X + 1e6)
+    torch.testing.assert_close(near.log_prob(far.mode), near.log_prob(near.mode))
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_is_drawn_as_it_is_scored(dtype):

@@ -144,7 +144,7 @@ class GumbelMatching(ScoredLaw):
             return (log_permanent_exact(X, self.lengths) - mean).to(self.logits.dtype)
         finite = torch.where(self.logits.isfinite(), self.logits, 0)
         entropy = _bethe_entropy(self.bethe.marginals)
-        return entropy.to(self.logits.dtype) + 0 * finite.sum(dim=(-2, -1))
+        return entropy.to(self.logits.dtype) + (0 * finite).sum(dim=(-2, -1))
 
     @torch.no_grad()
     def rough_entropy(self) -> Tensor:

@@ -55,7 +55,8 @@ class MatrixPlackettLuce(ScoredLaw):
     @property
     def mode(self) -> Tensor:
         """The most likely order: exact for n <= 10, beyond that the best a beam of 64 finds."""
-        logits, lengths = self.logits.detach(), self.lengths
+        logits = self.logits.detach().double()  # what scores have in common costs no digits
+        lengths = self.lengths
         is_short, n = lengths <= MAX_EXACT_MODE, min(self.size, MAX_EXACT_MODE)
         order = steps_like(logits).repeat(*lengths.shape, 1)
         order[..., :n][is_short] = best_by_subsets(logits[is_short][:, :n, :n], lengths[is_short])
