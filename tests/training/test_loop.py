@@ -458,6 +458,17 @@ def test_one_process_trains_in_a_run_folder(tmp_path):
         runs.check_folder(run)
 
 
+def test_a_process_that_comes_second_leaves_the_log_of_the_first_as_it_is(tmp_path):
+    """Both were started before either trained, and stand at the same step."""
+    run = tmp_path / "run"
+    second = tiny_trainer(run)
+    found = '{"kind": "train", "step": 2}\n'
+    (run / "metrics.jsonl").write_text(found)  # by the first
+    with checkpoint.claimed(run), pytest.raises(CheckpointError, match="another process is"):
+        second.run()
+    assert (run / "metrics.jsonl").read_text() == found
+
+
 def test_runs_that_start_at_once_have_folders_of_their_own(tmp_path):
     def folder():
         return runs.free_folder("chain", tmp_path / "runs")

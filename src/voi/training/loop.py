@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -118,10 +118,8 @@ class Trainer:
 
     def run(self) -> bool:
         """Train until the last phase ends or a signal comes; return whether all is done."""
-        is_main = self.world.is_main
-        log = MetricsLog(self.run_folder, self.progress.step) if is_main else None
         try:
-            with checkpoint.claimed(self.run_folder) if is_main else nullcontext(), self._signals():
+            with self._log() as log, self._signals():
                 while self.progress.phase < len(self.config.phases) and not self._is_stopped():
                     self._run_phase(log)
                 if self._stopping:
@@ -133,10 +131,17 @@ class Trainer:
                 f"after step {self.progress.step}: {error}; start a new run with lower learning "
                 f"rates"
             ) from error
-        finally:
-            if log is not None:
-                log.close()
         return self.progress.phase == len(self.config.phases)
+
+    @contextmanager
+    def _log(self) -> Iterator[MetricsLog | None]:
+        """Have the run folder for this run alone, then its log; the main process has them."""
+        if not self.world.is_main:
+            yield None
+            return
+        run, step = self.run_folder, self.progress.step
+        with checkpoint.claimed(run), closing(MetricsLog(run, step)) as log:
+            yield log
 
     @property
     def stopped_by(self) -> str | None:
