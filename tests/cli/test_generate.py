@@ -378,9 +378,13 @@ def test_targets_of_several_lines_stay_one_line_each(run, lines, monkeypatch, ca
 
 def test_a_carriage_return_within_a_line_is_white_space(run, tmp_path, monkeypatch, capsys):
     path = tmp_path / "sources.txt"
-    path.write_bytes(b"from-left a\rb c\r\nfrom-right c c a\n")
-    assert call(monkeypatch, "generate", run, path) == 0
-    found = capsys.readouterr().out
     path.write_bytes(b"from-left a b c\nfrom-right c c a\n")
     assert call(monkeypatch, "generate", run, path) == 0
-    assert capsys.readouterr().out == found
+    expected = capsys.readouterr().out
+    path.write_bytes(b"from-left a\rb c\r\nfrom-right c c a\n")
+    assert call(monkeypatch, "generate", run, path) == 0
+    assert capsys.readouterr().out == expected
+    with path.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert call(monkeypatch, "generate", run) == 0
+    assert capsys.readouterr().out == expected

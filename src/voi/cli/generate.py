@@ -226,10 +226,13 @@ def _sampling(count: int, **given: float | int | None) -> Sampling | None:
 
 
 def _open(file: Path | None, stack: ExitStack) -> TextIO:
-    """Return the lines, read as UTF-8 whatever the locale says; other bytes are surrogates."""
+    """Return the lines, read as UTF-8 whatever the locale says; other bytes are surrogates.
+
+    A carriage return within a line is white space, as in training.
+    """
     if file is None or str(file) == "-":
         if isinstance(sys.stdin, TextIOWrapper):
-            sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+            sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
         return sys.stdin
     try:
         return stack.enter_context(
@@ -237,7 +240,7 @@ def _open(file: Path | None, stack: ExitStack) -> TextIO:
                 file,
                 encoding="utf-8",
                 errors="surrogateescape",
-                newline="\n",  # a carriage return elsewhere is white space, as in training
+                newline="\n",
                 opener=lambda _, flags: os.open(unpacked(file), flags),
             )
         )
