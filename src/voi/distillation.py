@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 
 from voi.analysis.traces import each_trace
@@ -51,7 +51,8 @@ def distill(
     about = {"checkpoint": weights_digest(model), "split": split}
     outputs, items = folder / OUTPUTS, map(_item, examples)
     write_outputs(model, items, len(examples), outputs, search, about, notes(), told)
-    texts = (trace.target for trace in each_trace(outputs))
+    stored = islice(each_trace(outputs), len(examples))  # more, if the split has lost its last
+    texts = (trace.target for trace in stored)
     written = {split: _write(folder / f"{split}.jsonl", examples, texts)}
     for other in split_names(task):
         if other != split:

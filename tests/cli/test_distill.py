@@ -1,11 +1,13 @@
 """`voi distill`: a folder of pairs that trains the next model."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from small_runs import call, tiny_trainer
 from voi import load
+from voi.distillation import distill
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,15 @@ def test_a_stopped_one_goes_on(run, tmp_path, monkeypatch):
     first, *rest = _pairs(cut / "valid.jsonl")
     assert first["target"].startswith("KEPT")  # what was there was not written again
     assert rest == _pairs(whole / "valid.jsonl")[1:]
+
+
+def test_a_split_that_lost_its_last_pairs(run, tmp_path):
+    """What was written for the others is kept, as `voi evaluate` keeps it."""
+    model = load(run)
+    whole = model.task()
+    for task in (whole, replace(whole, valid=whole.valid - 1)):
+        found = distill(model, task, "valid", tmp_path, model.experiment.search)
+        assert found.num_pairs == len(_pairs(tmp_path / "valid.jsonl")) == task.valid
 
 
 def test_the_beam_is_the_runs_own(tmp_path, monkeypatch):
