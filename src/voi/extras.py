@@ -28,10 +28,10 @@ def load_named(name: str, what: str) -> Callable[..., Any]:
     module, _, attribute = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # a user's module may fail in any way
         raise ConfigError(
-            f"{what} {name!r} cannot be imported ({error}): give module:function, importable from "
-            f"the working folder"
+            f"{what} {name!r} cannot be imported ({_described(error)}): give module:function, "
+            f"importable from the working folder; --debug shows where it fails"
         ) from error
     if not callable(found):
         raise ConfigError(f"{what} {name!r} is no function but {found!r}: give module:function")
@@ -54,5 +54,10 @@ def load_callable(name: str, what: str, expected: str, *arguments: str, **option
 
 def failed(name: str, error: Exception, expected: str) -> ConfigError:
     """Return the error of a user's function that raised one."""
-    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    return ConfigError(f"{name} failed ({reason}): expected {expected}; --debug shows where")
+    return ConfigError(
+        f"{name} failed ({_described(error)}): expected {expected}; --debug shows where"
+    )
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -188,3 +188,11 @@ def test_user_function_that_fails(user_module):
 def test_user_function_that_is_not_there(user_module, name):
     with pytest.raises(ConfigError, match="module:function"):
         make_orders(name, OrderConfig(), COUNTS, tiny_decoder())
+
+
+@pytest.mark.parametrize("text", ["def f(batch:\n", "f = missing\n"])
+def test_user_module_with_a_fault(text, tmp_path, monkeypatch):
+    (tmp_path / "faulty_orders.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=r"^order 'faulty_orders:f' cannot be imported \(\w+Err"):
+        make_orders("faulty_orders:f", OrderConfig(), COUNTS, tiny_decoder())
