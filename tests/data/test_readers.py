@@ -200,6 +200,13 @@ def test_more_columns_are_named_by_a_setting_to_paste(tmp_path, content, setting
     assert read_tsv(tmp_path / "a.tsv", Fields(columns=columns))[-1].target in "xya"
 
 
+def test_very_many_columns_are_counted_and_not_listed(tmp_path):
+    with pytest.raises(DataError) as caught:
+        read_tsv(write(tmp_path, "a.tsv", b"\t".join([b"x"] * 301) + b"\n"), Fields())
+    assert "name all 301 columns in their order" in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
 def test_a_file_without_a_tab(tmp_path):
     path = write(tmp_path, "a.tsv", b"a,b\n" * 7)
     with pytest.raises(DataError, match=r"a\.tsv has no tab, expected lines with source <tab> "):

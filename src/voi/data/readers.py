@@ -23,6 +23,7 @@ MAX_SHOWN = 5  # problems named in one message
 LEFT_OUT = ": left out"  # how notes on bad lines end
 SKIP_BAD = "leave them out with --set data.options.bad_lines=skip"
 _LOOKED_AT = 1000  # lines that tell how many columns there are
+_MOST_NAMED = 20  # columns that a message lists
 _USUAL_NAMES = {
     "src": "source",
     "input": "source",
@@ -224,6 +225,9 @@ def _columns_layout(lines: Lines, fields: Fields) -> str:
     wanted = [name for name in (fields.source, fields.target) if name]
     if num_columns == len(fields.columns) or num_columns < len(wanted):
         return layout
+    if num_columns > _MOST_NAMED:
+        setting = "--set 'data.options.columns=[...]'"
+        return f"{layout}, or name all {num_columns:,} columns in their order with {setting}"
     is_named = set(map(plain_name, wanted)) <= set(found[0])  # by a first line with all names
     others = ["..."] * (num_columns - len(wanted))
     is_last_empty = all(row[-1] == "" for row in found if len(row) == num_columns)
