@@ -197,7 +197,7 @@ def test_the_permanent_cancels(partition, standardize):
 
 
 def test_no_permanent_is_computed(monkeypatch):
-    monkeypatch.setattr(GumbelMatching, "log_partition", lambda self: pytest.fail("was computed"))
+    monkeypatch.setattr(GumbelMatching, "_log_partition", lambda self: pytest.fail("was computed"))
     q = GumbelMatching(torch.randn(2, N, N))
     order_loss(q, q.sample((3,)), torch.randn(3, 2), 1.0, ObjectiveConfig())
 

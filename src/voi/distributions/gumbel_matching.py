@@ -100,12 +100,11 @@ class GumbelMatching(ScoredLaw):
         logits = self.logits.expand(*value.shape, self.size)
         return logits.gather(-1, value.unsqueeze(-1)).squeeze(-1)
 
-    def log_partition(self) -> Tensor:
-        """Return log perm(exp X), exact or Bethe, with the marginals as its gradient."""
-        return self._log_partition().to(self.logits.dtype)
-
     def _log_partition(self) -> Tensor:
-        """Return log perm in float64: a common offset of the scores costs no digits."""
+        """Return log perm(exp X), exact or Bethe, with the marginals as its gradient.
+
+        It is in float64: a common offset of the scores costs no digits.
+        """
         if self.partition == "exact":
             return log_permanent_exact(self.logits.double(), self.lengths)
         return envelope(self.bethe, self.logits.double(), self.lengths)
