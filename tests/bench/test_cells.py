@@ -1,8 +1,7 @@
 """Cells are measured once, never mixed, and chosen by name."""
 
 import json
-import subprocess
-import sys
+from threading import Event, Thread
 
 import pytest
 
@@ -61,26 +60,26 @@ def test_a_failed_measurement_leaves_nothing(tmp_path):
 
 
 def test_a_cell_that_another_process_is_at_is_left_to_it_and_waited_for(tmp_path):
-    """The other one is a real process: it ends its cell after it has seen ours."""
-    program = """
-import sys, time
-from pathlib import Path
-from voi.bench.cells import Cell, measured
-folder = Path(sys.argv[1])
-def slowly():
-    print("at it", flush=True)
-    while not (folder / "b.json").is_file():
-        time.sleep(0.01)
-    return {"by": "other"}
-measured(folder, [Cell("a", {}, slowly)], lambda result: None)
-"""
-    command = [sys.executable, "-c", program, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout.readline() == "at it\n"
-        cells = [Cell(name, {}, lambda: {"by": "us"}) for name in ("a", "b")]
-        told = []
-        results = measured(tmp_path, cells, lambda result: told.append(result["name"]))
-    assert other.returncode == 0
+    """A thread stands for it: files are locked against both. It ends its cell after ours."""
+    is_at_it, is_free = Event(), Event()
+
+    def slowly():
+        is_at_it.set()
+        assert is_free.wait(60)
+        return {"by": "other"}
+
+    other = Thread(target=measured, args=(tmp_path, [Cell("a", {}, slowly)], lambda result: None))
+    other.start()
+    assert is_at_it.wait(60)
+
+    def ours():
+        is_free.set()
+        return {"by": "us"}
+
+    cells = [Cell(name, {}, ours) for name in ("a", "b")]
+    told = []
+    results = measured(tmp_path, cells, lambda result: told.append(result["name"]))
+    other.join()
     assert [result["by"] for result in results] == ["other", "us"]
     assert told == ["b", "a"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "b.json"]
