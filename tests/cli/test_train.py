@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 import voi
-from small_runs import call, settings_of
+from small_runs import TINY, call, settings_of
 from voi import checkpoint, runs
 
 
@@ -39,6 +39,16 @@ def test_trains_and_shows_what_was_learned(monkeypatch, capsys, tmp_path):
     assert isinstance(str(model.generate(["from-left a b c"])[0][0]), str)
     assert call(monkeypatch, "train", "chain", *settings_of()) == 0
     assert (tmp_path / "runs" / "chain-2").is_dir()
+
+
+def test_targets_without_sources_are_shown_alone(monkeypatch, capsys, tmp_path):
+    (tmp_path / "targets.tsv").write_text("".join(f"a b {i % 5}\n" for i in range(30)))
+    options = ['data.options.columns=["target"]', 'data.options.source_key=""', "training.steps=2"]
+    small = [part for option in (*TINY[1:], *options) for part in ("--set", option)]
+    assert call(monkeypatch, "train", "--data", "targets.tsv", "--out", "run", *small) == 0
+    out = capsys.readouterr().out
+    assert "learned order" in out
+    assert "None" not in out
 
 
 def test_a_signal_in_the_last_validation_ends_a_complete_run(monkeypatch, capsys):

@@ -20,7 +20,9 @@ def print_learned(run: Path, console: Console) -> None:
     console.print(_orders(found.shown))
     console.print(f"\nwhat is written, {'greedily' if beam == 1 else f'with beam {beam}'}:")
     for one in found.shown:
-        say(f"\n{one.example.source}", console, "bold")
+        console.print()
+        if one.example.source is not None:
+            say(str(one.example.source), console, "bold")
         draw_steps(one.written, console)
     say(f'\nrun folder: {run}    reload: voi.load("{run}")', console)
 
@@ -36,17 +38,17 @@ def _scores(found: Learned) -> str:
 
 
 def _orders(shown: Sequence[Shown]) -> Table:
-    """Return targets with their learned orders, and the best ones where some are known."""
-    table = Table("source", "target", "learned order", box=None)
-    is_known = any(one.best_orders for one in shown)
-    if is_known:
-        table.add_column("best order")
-    for one in shown:
-        cells = [visible(str(one.example.source)), visible(one.example.target)]
-        cells.append(_spaced(one.order))
-        if is_known:
-            cells.append(" or ".join(map(_spaced, one.best_orders)))
-        table.add_row(*cells)
+    """Return targets with their learned orders, sources where given and best orders if known."""
+    columns = {
+        "source": [str(one.example.source or "") for one in shown],
+        "target": [one.example.target for one in shown],
+        "learned order": [_spaced(one.order) for one in shown],
+        "best order": [" or ".join(map(_spaced, one.best_orders)) for one in shown],
+    }
+    filled = {name: cells for name, cells in columns.items() if any(cells)}
+    table = Table(*filled, box=None)
+    for row in zip(*filled.values(), strict=True):
+        table.add_row(*map(visible, row))
     return table
 
 

@@ -88,10 +88,8 @@ class TrainingBar:
         text = "  ".join(f"{name} {value:.3f}" for name, value in numbers.items())
         self.console.print(f"step {progress.step:,}: validation {text}")
         for sample in values.get("samples", ())[:1]:
-            say(
-                f"  {sample['source']} -> {sample['written']}   (reference {sample['reference']})",
-                self.console,
-            )
+            given = "" if sample["source"] is None else f"{sample['source']} -> "
+            say(f"  {given}{sample['written']}   (reference {sample['reference']})", self.console)
 
     def said(self, message: str) -> None:
         say(message, self.console)
