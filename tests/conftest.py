@@ -32,6 +32,26 @@ def other_seeds(request, monkeypatch):
     shift_seeds(monkeypatch, request.param)
 
 
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """The folder of a tiny run at its end, of 12 steps; tests that change it take a copy."""
+    return _trained(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def briefly_trained(tmp_path_factory):
+    """The folder of a tiny run of 2 steps, with one checkpoint; tests that change it copy it."""
+    return _trained(tmp_path_factory, "training.steps=2")
+
+
+def _trained(tmp_path_factory, *settings):
+    from small_runs import tiny_trainer
+
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    assert tiny_trainer(folder, *settings).run()
+    return folder
+
+
 @pytest.fixture
 def unchecked():
     """Let arguments pass that the checks of the tests would refuse, as they do for a user."""

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import voi
-from small_runs import tiny_experiment, tiny_trainer
+from small_runs import tiny_experiment
 from voi import checkpoint
 from voi.checkpoint import Checkpoint
 from voi.data import Example, Regions
@@ -21,10 +21,8 @@ SOURCES = ["from-left a b c", "from-right c c a"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    tiny_trainer(folder).run()
-    return folder
+def run(trained):
+    return trained
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from small_runs import call, tiny_trainer
+from small_runs import call, settings_of
 from voi import load
 from voi.distillation import distill
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    tiny_trainer(folder).run()
-    return folder
+def run(trained):
+    return trained
 
 
 def _pairs(path):
@@ -68,8 +66,7 @@ def test_a_split_that_lost_its_last_pairs(run, tmp_path):
 
 def test_the_beam_is_the_runs_own(tmp_path, monkeypatch):
     run, out = tmp_path / "run", tmp_path / "out"
-    settings = ("training.steps=1", "search.beam=3", "data.options.valid=5")
-    options = [word for setting in settings for word in ("--set", setting)]
+    options = settings_of("training.steps=1", "search.beam=3")
     assert call(monkeypatch, "train", "chain", *options, "--out", run) == 0
     assert call(monkeypatch, "distill", run, "--split", "valid", "--out", out) == 0
     assert json.loads((out / "outputs.about.json").read_text())["beam"] == 3

@@ -1,5 +1,6 @@
 """The first hour of a user: messy files, wrong names, full disks, Ctrl-C, and help."""
 
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -155,10 +156,8 @@ def test_a_missing_extra(monkeypatch, capsys):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 0
-    capsys.readouterr()
-    return tmp_path / "run"
+def run(briefly_trained, tmp_path):
+    return shutil.copytree(briefly_trained, tmp_path / "run")
 
 
 def test_checkpoints_of_another_version_and_runs_of_similar_names(monkeypatch, capsys, run):
@@ -236,11 +235,13 @@ def test_faults_of_the_program_are_not_hidden(monkeypatch):
         call(monkeypatch, "data", "check")
 
 
-def test_a_check_says_which_task_it_is_of(monkeypatch, capsys, file):
-    assert call(monkeypatch, "data", "check") == 0
+def test_a_check_says_which_task_it_is_of(monkeypatch, capsys):
+    few = ["--set", "data.options.train=9", "--set", "data.options.valid=9"]
+    few += ["--set", "data.options.test=9"]
+    assert call(monkeypatch, "data", "check", *few) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert first == "task chain, as nothing is given; your own pairs with --data pairs.tsv"
-    assert call(monkeypatch, "data", "check", "sorting") == 0
+    assert call(monkeypatch, "data", "check", "sorting", *few) == 0
     assert capsys.readouterr().out.startswith("task sorting\n")
 
 

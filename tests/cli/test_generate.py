@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from small_runs import TINY, call, tiny_trainer
+from small_runs import TINY, call
 from voi import Model, load
 from voi.analysis import from_record
 from voi.lines import to_utf8
@@ -20,10 +20,8 @@ SOURCES = ["from-left a b c", "from-right c c a", "from-left b b b"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    tiny_trainer(folder).run()
-    return folder
+def run(trained):
+    return trained
 
 
 @pytest.fixture

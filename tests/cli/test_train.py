@@ -37,7 +37,7 @@ def test_trains_and_shows_what_was_learned(monkeypatch, capsys, tmp_path):
         assert words in out
     model = voi.load("runs/chain")
     assert isinstance(str(model.generate(["from-left a b c"])[0][0]), str)
-    assert call(monkeypatch, "train", "chain", *settings_of()) == 0
+    assert call(monkeypatch, "train", "chain", *settings_of("training.steps=1")) == 0
     assert (tmp_path / "runs" / "chain-2").is_dir()
 
 
@@ -103,16 +103,15 @@ def test_a_step_is_told_before_its_validation(monkeypatch, capsys):
     assert starts == ["step 6/12", "step 6:", "step 12/12", "step 12:"]
 
 
-def test_resumes(monkeypatch, capsys):
-    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=4")) == 0
+def test_a_finished_run_is_told(briefly_trained, monkeypatch, capsys, tmp_path):
+    shutil.copytree(briefly_trained, tmp_path / "run")
     assert call(monkeypatch, "train", "--resume", "run") == 0
     assert "run is finished" in capsys.readouterr().out
 
 
-def test_the_device_of_a_run_is_known_without_its_weights(monkeypatch):
-    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 0
+def test_the_device_of_a_run_is_known_without_its_weights(briefly_trained, monkeypatch):
     monkeypatch.setattr(checkpoint, "load", lambda *_: pytest.fail("reads the weights"))
-    assert runs.device_of(Path("run")) == "cpu"
+    assert runs.device_of(briefly_trained) == "cpu"
 
 
 def test_a_run_without_its_last_checkpoint_goes_on_from_the_best(monkeypatch, capsys, tmp_path):
@@ -201,7 +200,7 @@ def test_a_users_order_is_found_in_the_working_folder(monkeypatch, tmp_path):
         (["train", "--set", "training.num_orders=1"], "must be at least 2 for a learned order"),
         (["train", "--order", "rnadom"], 'unknown order "rnadom": did you mean "random"?'),
         (
-            ["train", "--set", "data.max_target_length=2"],
+            ["train", "--set", "data.max_target_length=2", "--set", "data.options.train=9"],
             "are longer than data.max_target_length=2",
         ),
         (["train", "--resume", "nowhere"], "nothing to resume in nowhere"),
@@ -240,10 +239,9 @@ def _call_debug(monkeypatch):
     main()
 
 
-def test_a_truncated_checkpoint_is_named(monkeypatch, capsys, tmp_path):
-    assert call(monkeypatch, "train", "--out", "run", *settings_of("training.steps=2")) == 0
-    capsys.readouterr()
-    (path,) = (tmp_path / "run").rglob("networks.safetensors")
+def test_a_truncated_checkpoint_is_named(briefly_trained, monkeypatch, capsys, tmp_path):
+    run = shutil.copytree(briefly_trained, tmp_path / "run")
+    (path,) = run.rglob("networks.safetensors")
     path.write_bytes(path.read_bytes()[:-100])
     for arguments in (["train", "--resume", "run"], ["generate", "run"]):
         assert call(monkeypatch, *arguments) == 2

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,12 @@ def _assert_same(first, second):
     assert first.keys() == second.keys()
     for name, tensor in first.items():
         assert torch.equal(tensor, second[name]), f"{name} differs"
+
+
+@pytest.fixture
+def copied(trained, tmp_path):
+    """A finished run that may be changed."""
+    return shutil.copytree(trained, tmp_path / "run")
 
 
 ANEW = "share=false, freeze_orders=true, fresh_decoder=true"
@@ -80,23 +87,25 @@ def _speed_steps(run):
 
 
 def test_resuming_after_kill_9_is_bitwise_the_same(tmp_path):
-    settings = settings_of("training.steps=40", "training.checkpoint_every=5")
+    settings = ["training.steps=40", "training.checkpoint_every=5"]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert tiny_trainer(whole, *settings).run()
     command = [sys.executable, "-c", "from voi.cli import main; main()", "train"]
     quiet = {"stdout": subprocess.DEVNULL, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    subprocess.run([*command, *settings, "--out", str(whole)], check=True, **quiet)
-    process = subprocess.Popen([*command, *settings, "--out", str(broken)], **quiet)
+    process = subprocess.Popen([*command, *settings_of(*settings), "--out", str(broken)], **quiet)
     deadline = time.monotonic() + 600
     while not (broken / "last.json").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    subprocess.run([*command, "--resume", str(broken)], check=True, **quiet)
+    trainer = runs.resume(broken, Quiet())
+    assert 5 <= trainer.progress.step < 40
+    assert trainer.run()
     _assert_same(_weights(whole), _weights(broken))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_saves_and_stops_after_the_step(tmp_path, number):
+def test_a_signal_saves_and_stops_after_the_step(trained, tmp_path, number):
     def send(progress):
         if progress.step == 6:
             os.kill(os.getpid(), number)
@@ -109,8 +118,7 @@ def test_a_signal_saves_and_stops_after_the_step(tmp_path, number):
     resumed = runs.resume(tmp_path / "run", Quiet())
     assert resumed.progress.step == 6
     assert resumed.run()
-    assert tiny_trainer(tmp_path / "whole", "training.checkpoint_every=100").run()
-    _assert_same(_weights(tmp_path / "whole"), _weights(tmp_path / "run"))
+    _assert_same(_weights(trained), _weights(tmp_path / "run"))
 
 
 def test_a_loss_that_is_not_a_number_names_the_examples(tmp_path):
@@ -297,28 +305,23 @@ def test_compiled_training_equals_plain_training(tmp_path):
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
 
 
-def test_run_folder(tmp_path):
-    tiny_trainer(tmp_path / "run").run()
-    names = {path.name for path in (tmp_path / "run").iterdir()} - {"tensorboard"}
+def test_run_folder(trained):
+    names = {path.name for path in trained.iterdir()} - {"tensorboard"}
     assert names == {
         "README.md", "best.json", "checkpoints", "data.json", "experiment.json", "last.json",
         "metrics.jsonl", "speed.csv",
     }  # fmt: skip
-    assert "voi.load(" in (tmp_path / "run" / "README.md").read_text()
-    assert len(list((tmp_path / "run" / "checkpoints").iterdir())) <= 2
+    assert "voi.load(" in (trained / "README.md").read_text()
+    assert len(list((trained / "checkpoints").iterdir())) <= 2
 
 
-def test_arrays_can_be_mapped_from_a_folder(tmp_path, monkeypatch):
+def test_arrays_can_be_mapped_from_a_folder(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    weights = []
-    for number, settings in enumerate([[], ["data.cache=arrays"]]):
-        trainer = tiny_trainer(tmp_path / str(number), *settings)
-        trainer.run()
-        weights.append(trainer.networks.state_dict())
+    trainer = tiny_trainer(tmp_path / "run", "data.cache=arrays")
+    assert trainer.run()
     assert any((tmp_path / "arrays").glob("train-*/targets*"))
     assert trainer.experiment.data.cache == str(tmp_path / "arrays")  # also from another folder
-    for name, plain in weights[0].items():
-        assert torch.equal(weights[1][name], plain)
+    _assert_same(_weights(trained), _weights(tmp_path / "run"))
 
 
 def test_snapshots_stay_and_validation_shows_what_is_written(tmp_path):
@@ -356,23 +359,21 @@ def test_nothing_to_resume(tmp_path):
         runs.resume(tmp_path, Quiet())
 
 
-def test_changed_data_is_noticed(tmp_path):
-    tiny_trainer(tmp_path / "run").run()
-    path = tmp_path / "run" / "data.json"
+def test_changed_data_is_noticed(copied):
+    path = copied / "data.json"
     path.write_text(path.read_text().replace("train", "trian"))
     with pytest.raises(DataError, match="has changed since it was started"):
-        runs.resume(tmp_path / "run", Quiet())
+        runs.resume(copied, Quiet())
 
 
 @pytest.mark.parametrize("content", ["{", None, "\udcff"])
-def test_damaged_digests_of_the_data_are_named(tmp_path, content):
-    tiny_trainer(tmp_path / "run").run()
-    path = tmp_path / "run" / "data.json"
+def test_damaged_digests_of_the_data_are_named(copied, content):
+    path = copied / "data.json"
     path.unlink()
     if content is not None:
         path.write_text(content, errors="surrogateescape")
     with pytest.raises(CheckpointError, match=r"cannot read .*data.json .*: restore it, or start"):
-        runs.resume(tmp_path / "run", Quiet())
+        runs.resume(copied, Quiet())
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_usable(tmp_path, monkeypatch):
@@ -488,10 +489,8 @@ def test_runs_that_start_at_once_have_folders_of_their_own(tmp_path):
         pass
 
 
-def test_a_draft_of_a_killed_checkpoint_is_gone_after_resuming(tmp_path):
-    run = tmp_path / "run"
-    assert tiny_trainer(run).run()
-    draft = run / "checkpoints" / ".step-00000002.abc"
+def test_a_draft_of_a_killed_checkpoint_is_gone_after_resuming(copied):
+    draft = copied / "checkpoints" / ".step-00000002.abc"
     draft.mkdir()
-    runs.resume(run, Quiet())
+    runs.resume(copied, Quiet())
     assert not draft.exists()
