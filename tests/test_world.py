@@ -7,26 +7,44 @@ import time
 
 import pytest
 
-from small_runs import settings_of
-from torchrun import call_processes, command, environment, logged, losses, train
+from small_runs import Quiet, settings_of, tiny_trainer
+from torchrun import command, environment, logged, losses, train_each
+from voi import runs
 
-CURVE = ["training.steps=20", "training.log_every=1", "training.accumulate=2"]
+CURVE = [
+    *("training.steps=20", "training.log_every=1", "training.accumulate=2"),
+    "training.validate_every=1000",  # at the end alone
+]
+RUNS = {
+    "batches": [*CURVE, "decoder.dropout=0.1"],
+    "orders": [
+        *(*CURVE, "training.split=orders", "training.num_orders=4", "order.dropout=0.3"),
+        *("order.token_dropout=0.3", "training.share=false"),
+    ],
+}
 
 
-def test_two_processes_are_one_with_the_same_global_batch(tmp_path):
-    done = [train(n, tmp_path / str(n), *CURVE, "decoder.dropout=0.1") for n in (1, 2)]
-    assert [one.returncode for one in done] == [0, 0], done[-1].stderr
-    alone, together = (losses(tmp_path / str(n)) for n in (1, 2))
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """Return a folder with runs of two processes, and what they said; the last was refused."""
+    folder = tmp_path_factory.mktemp("together")
+    settings = {**RUNS, "refused": ["training.accumulate=3"]}
+    return folder, train_each({folder / name: each for name, each in settings.items()})
+
+
+def test_two_processes_are_one_with_the_same_global_batch(together, tmp_path):
+    assert tiny_trainer(tmp_path / "alone", *RUNS["batches"]).run()
+    alone = losses(tmp_path / "alone")
     assert len(alone) == 20
-    assert together == pytest.approx(alone, abs=1e-5)
+    assert losses(together[0] / "batches") == pytest.approx(alone, abs=1e-5)
 
 
 def test_a_lost_process_stops_the_run_and_one_alone_goes_on(tmp_path):
     """Processes are killed, not asked; what is resumed equals what was never stopped."""
     settings = [*CURVE, "training.steps=120", "training.checkpoint_every=5"]
     whole, run = tmp_path / "whole", tmp_path / "run"
-    assert train(1, whole, *settings).returncode == 0
-    line = command(2, "-m", "voi", "train", "chain", *settings_of(*settings), "--out", run)
+    assert tiny_trainer(whole, *settings).run()
+    line = command("-m", "voi", "train", "chain", *settings_of(*settings), "--out", run)
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment()) as job:
         while not (run / "last.json").exists():
             assert job.poll() is None
@@ -36,7 +54,7 @@ def test_a_lost_process_stops_the_run_and_one_alone_goes_on(tmp_path):
     assert job.returncode != 0
     assert "SIGKILL" in said  # torchrun names the process that went
     assert len(losses(run)) < 120
-    assert call_processes(1, "-m", "voi", "train", "--resume", run).returncode == 0
+    assert runs.resume(run, Quiet()).run()
     assert losses(run) == pytest.approx(losses(whole), abs=1e-4)
 
 
@@ -45,19 +63,18 @@ def _workers(parent):
     return [int(pid) for pid in listed.stdout.split()]
 
 
-def test_divided_orders_are_those_of_one_process(tmp_path):
+def test_divided_orders_are_those_of_one_process(together, tmp_path):
     """The generator has dropout: all processes must still draw from one law."""
-    settings = ["training.split=orders", "training.num_orders=4", "order.dropout=0.3"]
-    settings += ["order.token_dropout=0.3", "training.share=false"]
-    done = [train(n, tmp_path / str(n), *CURVE, *settings) for n in (1, 2)]
-    assert [one.returncode for one in done] == [0, 0], done[-1].stderr
+    assert tiny_trainer(tmp_path / "alone", *RUNS["orders"]).run()
     for name in ("loss", "decoder_norm", "order_norm"):
-        alone, together = (logged(tmp_path / str(n), "train", name) for n in (1, 2))
-        assert together == pytest.approx(alone, rel=1e-3, abs=1e-5), name
+        folders = (tmp_path / "alone", together[0] / "orders")
+        alone, divided = (logged(folder, "train", name) for folder in folders)
+        assert len(alone) == 20
+        assert divided == pytest.approx(alone, rel=1e-3, abs=1e-5), name
 
 
-def test_what_cannot_be_divided_is_refused(tmp_path):
-    done = train(2, tmp_path / "run", "training.accumulate=3")
+def test_what_cannot_be_divided_is_refused(together):
+    folder, done = together
     assert done.returncode != 0
     assert "set training.accumulate to a multiple of 2, got 3" in done.stderr
-    assert not (tmp_path / "run").exists()
+    assert not (folder / "refused").exists()

@@ -1,4 +1,4 @@
-"""Real processes: `voi` or a script alone, or under torchrun, with one thread each."""
+"""Two real processes under torchrun, with one thread each: `voi` or a script."""
 
 import json
 import os
@@ -10,10 +10,10 @@ from pathlib import Path
 from small_runs import settings_of
 
 
-def command(processes: int, *arguments: object) -> list[str]:
-    """Return the command that starts a script, or `-m voi`, in one or several processes."""
-    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    return [sys.executable, *(torchrun if processes > 1 else []), *map(str, arguments)]
+def command(*arguments: object) -> list[str]:
+    """Return the command that starts a script, or `-m voi`, in two processes."""
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    return [sys.executable, *torchrun, *map(str, arguments)]
 
 
 def environment() -> dict[str, str]:
@@ -22,23 +22,16 @@ def environment() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": tests}
 
 
-def call_processes(processes: int, *arguments: object) -> subprocess.CompletedProcess[str]:
+def call_processes(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a script, or `-m voi`, to its end."""
-    line = command(processes, *arguments)
+    line = command(*arguments)
     return subprocess.run(line, capture_output=True, text=True, env=environment(), timeout=300)
 
 
-def train(processes: int, folder: Path, *settings: str) -> subprocess.CompletedProcess[str]:
-    """Train a tiny chain in a folder."""
-    return call_processes(processes, "-m", "voi", *_training(folder, settings))
-
-
-def train_each(
-    processes: int, runs: Mapping[Path, Sequence[str]]
-) -> subprocess.CompletedProcess[str]:
+def train_each(runs: Mapping[Path, Sequence[str]]) -> subprocess.CompletedProcess[str]:
     """Train tiny chains in these folders with their settings, one after the other."""
     arguments = [_training(folder, settings) for folder, settings in runs.items()]
-    return call_processes(processes, Path(__file__).with_name("each.py"), json.dumps(arguments))
+    return call_processes(Path(__file__).with_name("each.py"), json.dumps(arguments))
 
 
 def _training(folder: Path, settings: Sequence[str]) -> list[str]:

@@ -8,8 +8,9 @@ import torch
 from safetensors.torch import load_file
 
 import voi
+from small_runs import Quiet, tiny_trainer
 from torchrun import call_processes, logged, losses, train_each
-from voi import checkpoint
+from voi import checkpoint, runs
 
 PHASES = """training.phases=[
     {name="shared", steps=6, share=true},
@@ -78,9 +79,10 @@ def finished(tmp_path_factory):
     for estimator in ESTIMATORS:
         orders = [*ORDERS, f"objective.estimator={estimator}"]
         together |= {f"{estimator}-divided": [*orders, SHARD], f"{estimator}-copied": orders}
-    for processes, runs in ((1, alone), (2, together)):
-        done = train_each(processes, {folder / name: [*RUN, *x] for name, x in runs.items()})
-        assert done.returncode == 0, done.stderr
+    for name, settings in alone.items():
+        assert tiny_trainer(folder / name, *RUN, *settings).run()
+    done = train_each({folder / name: [*RUN, *x] for name, x in together.items()})
+    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -120,8 +122,7 @@ def test_validation_sees_the_whole_networks(finished):
 
 def test_one_process_goes_on_with_a_divided_run(finished, tmp_path):
     run = _from_the_middle(finished / "divided", tmp_path / "run")
-    done = call_processes(1, "-m", "voi", "train", "--resume", run)
-    assert done.returncode == 0, done.stderr
+    assert runs.resume(run, Quiet()).run()
     assert losses(run) == pytest.approx(losses(finished / "alone"), abs=1e-5)
 
 
@@ -129,7 +130,7 @@ def test_processes_divide_a_run_of_one_and_hold_half_each(finished, tmp_path):
     run = _from_the_middle(finished / "alone", tmp_path / "run")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    done = call_processes(2, script, run)
+    done = call_processes(script, run)
     assert done.returncode == 0, done.stderr
     assert losses(run) == pytest.approx(losses(finished / "alone"), abs=1e-5)
     held = [json.loads((tmp_path / f"run.{rank}.json").read_text()) for rank in (0, 1)]
@@ -140,9 +141,9 @@ def test_processes_divide_a_run_of_one_and_hold_half_each(finished, tmp_path):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_divided_orders(finished, estimator):
     """Each process has its own orders of all batches: two are compared with two."""
-    runs = [finished / f"{estimator}-{kind}" for kind in ("divided", "copied")]
+    folders = [finished / f"{estimator}-{kind}" for kind in ("divided", "copied")]
     for name, error in (("loss", 1e-5), ("decoder_norm", 1e-3), ("order_norm", 1e-3)):
-        divided, copied = (logged(run, "train", name) for run in runs)
+        divided, copied = (logged(folder, "train", name) for folder in folders)
         assert divided == pytest.approx(copied, abs=error), name
 
 
