@@ -9,7 +9,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+import jaxtyping
 import pytest
+import torch
 
 import voi
 
@@ -145,6 +147,13 @@ def _methods(cls: type) -> list:
 
 def test_no_postponed_annotations():
     assert not [f for f in FILES if "from __future__ import annotations" in f.read_text()]
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2)])
+def test_shapes_are_checked_while_the_tests_run(shape):
+    """The matrix of an order is square; only the check of its signature says so here."""
+    with pytest.raises(jaxtyping.TypeCheckError):
+        voi.permutation.from_matrix(torch.zeros(shape))
 
 
 def test_importing_voi_is_light():
