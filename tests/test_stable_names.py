@@ -43,8 +43,9 @@ def test_methods_and_fields(kind):
 
 def test_commands(monkeypatch, capsys):
     assert call(monkeypatch, "--help") == 0
-    printed = capsys.readouterr().out
-    assert [name for name in COMMANDS.split() if f" {name} " not in printed] == []
+    lines = capsys.readouterr().out.splitlines()
+    first_words = {line.strip("│ ").partition(" ")[0] for line in lines}
+    assert set(COMMANDS.split()) <= first_words
 
 
 def test_modules_are_there_after_a_plain_import():
