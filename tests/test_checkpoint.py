@@ -3,6 +3,8 @@
 import errno
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,17 @@ def test_what_was_saved_comes_back(tmp_path, order):
     for ours, theirs in zip(log_probs(networks), log_probs(found.networks), strict=True):
         assert torch.equal(ours, theirs)  # to the last bit
     assert names(tmp_path / "m") == FILES
+
+
+def test_loading_neither_draws_nor_loads_a_compiler(folder):
+    code = (
+        "import sys, torch, voi\n"
+        "state = torch.get_rng_state()\n"
+        f"voi.load({str(folder)!r})\n"
+        "assert torch.equal(state, torch.get_rng_state())\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_regions_and_training_state_come_back(tmp_path):

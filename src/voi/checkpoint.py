@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
@@ -25,7 +24,7 @@ from voi.atomic import atomic_folder, write_text
 from voi.claims import alone
 from voi.config import Experiment, experiment
 from voi.errors import CheckpointError, VoiError, unwritten
-from voi.networks import Networks
+from voi.networks import Networks, undrawn
 from voi.tables import to_table
 from voi.tensor_file import gather_all, save_file
 from voi.tokens import Codec
@@ -137,7 +136,7 @@ def load(folder: Path, device: str = "cpu") -> Checkpoint:
     with _fitting(folder):
         config = experiment(_read_json(folder / _EXPERIMENT))
         codec = Codec.from_table(_read_json(folder / _CODEC))
-        with torch.device("meta"):  # nothing is drawn that is replaced anyway
+        with undrawn():
             networks = Networks.of(config, codec, manifest["region_size"])
         networks.load_state_dict(load_file(folder / _WEIGHTS), assign=True)
     return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])

@@ -1,11 +1,13 @@
 """The two networks of an experiment, built from its configuration alone."""
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from voi.config import Experiment
 from voi.decoder import InsertionDecoder
@@ -19,6 +21,29 @@ T = TypeVar("T")
 def word_counts(codec: Codec) -> Int[Tensor, " v"]:
     """Return how often each word stands in the training targets; on the CPU in any context."""
     return torch.tensor(codec.vocabulary.counts, device="cpu")
+
+
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Make networks inside whose weights are to be replaced: their matrices are not drawn.
+
+    Random numbers go on outside as if nothing had been drawn. The device "meta" would do as well,
+    but there torch loads its compiler to multiply two tensors: as much work as loading torch.
+    """
+    with torch.random.fork_rng(devices=[]), _Undrawn():
+        yield
+
+
+class _Undrawn(TorchFunctionMode):
+    """Lets functions of torch.nn.init leave their tensors as they are."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        given = kwargs or {}
+        if getattr(func, "__module__", "") == nn.init.__name__:
+            return given["tensor"]
+        return func(*args, **given)
 
 
 class Networks(nn.Module):
