@@ -22,6 +22,7 @@ def _pairs(path):
 def test_outputs_become_pairs_that_train(run, tmp_path, monkeypatch, capsys):
     out = tmp_path / "distilled"
     assert call(monkeypatch, "distill", run, "--split", "valid", "--beam", 2, "--out", out) == 0
+    assert capsys.readouterr().out.startswith("8 pairs in ")  # a file has no bar
     model = load(run)
     task = model.task()
     valid, train = task.split("valid"), task.split("train")

@@ -33,7 +33,7 @@ def command(
     model = load(run, device)
     own, console = model.experiment.search, plain_console()
     search = replace(own, beam=otherwise(beam, own.beam))
-    with Progress(console=console) as bar:
+    with Progress(console=console, disable=not console.is_terminal) as bar:
         line = bar.add_task(split, total=None)
 
         def told(what: str, done: int, total: int | None) -> None:
