@@ -50,6 +50,12 @@ def test_keywords():
     assert (fixed.given, fixed.open_slots) == (_ids("x return"), (True, True, True))
 
 
+def test_letters_that_no_piece_has_are_named():
+    codec = build_codec({"kind": "bpe", "size": 40}, [Example("house", "house")] * 2)
+    with pytest.raises(DataError, match=r"^'z', 'é' cannot stand in a text of this model"):
+        rules_with_keywords(["house", "zé"], codec, None, in_order=False)
+
+
 def test_what_cannot_be_written_is_named():
     with pytest.raises(DataError, match=r"'zebra' cannot stand .* vocabulary"):
         rules_with_gaps("def ___ zebra", CODEC, None)

@@ -129,14 +129,11 @@ def _marks(codec: Codec) -> frozenset[int]:
 
 
 def _known_ids(text: str, codec: Codec, source: Source) -> list[int]:
-    ids = codec.encode_target(text, source)
-    if UNK in ids:
-        unknown = [
-            token
-            for token in codec.tokenizer.target_tokens(text)
-            if UNK in codec.encode_target(token, source)
-        ]
-        named = ", ".join(map(repr, unknown or [text]))
+    tokens = codec.tokenizer.target_tokens(text)
+    ids = codec.target_ids(tokens, source)
+    unknown = [token for token, number in zip(tokens, ids, strict=True) if number == UNK]
+    if unknown:
+        named = ", ".join(map(repr, unknown))
         other = "only texts with gaps have gaps" if GAP in unknown else "use another word"
         raise DataError(
             f"{named} cannot stand in a text of this model: not in its vocabulary; {other}"
