@@ -40,6 +40,12 @@ def test_prefix_is_continued_at_its_end():
     )
 
 
+@pytest.mark.parametrize("in_order", [False, True])
+def test_a_keyword_without_a_token(in_order):
+    with pytest.raises(DataError, match=r"one in \['x', ' '\] has no token: leave it out"):
+        rules_with_keywords(["x", " "], CODEC, None, in_order=in_order)
+
+
 def test_keywords():
     words = ["x", "return"]
     free = rules_with_keywords(words, CODEC, None, in_order=False)

@@ -100,6 +100,8 @@ def rules_with_keywords(
     A word of several tokens stays whole.
     """
     encoded = [_known_ids(word, codec, source) for word in words]
+    if not all(encoded):
+        raise DataError(f"expected keywords, one in {list(words)} has no token: leave it out")
     if not in_order:
         return Rules(required=tuple(map(tuple, encoded)), joins=_joins(codec))
     given = tuple(i for ids in encoded for i in ids)
