@@ -109,7 +109,8 @@ def test_checkpoints_are_the_ordinary_ones(finished):
         assert {k: x.shape for k, x in found.items()} == {k: x.shape for k, x in expected.items()}
     ours, theirs = (load_file(folder / "networks.safetensors") for folder in (ours, theirs))
     differences = torch.cat([(ours[name] - x).abs().flatten() for name, x in theirs.items()])
-    assert differences.mean() < 1e-5  # Adam makes much of gradients that are zero but for rounding
+    # Adam makes much of gradients that are zero but for rounding; an update fewer makes 1.6e-3.
+    assert differences.mean() < 1e-4
     model = voi.load(finished / "divided")
     assert len(model.generate(["a b c"])) == 1
 
