@@ -18,6 +18,7 @@ import torch
 from measure import Silent, machine, print_table
 from voi import config, experiments, runs
 from voi.allocator import keep_freed_memory
+from voi.prepared import prepare
 
 SETTINGS = [
     "data.tokens={min_count=1}",
@@ -42,7 +43,7 @@ def main() -> None:
     table["training"]["phases"] = [{}]
     share = ["training.epochs=0.1"] if arguments.quick else []
     settings = [f"data.options.folder={arguments.data}", *SETTINGS, *share]
-    prepared = runs.prepare(config.experiment(experiments.override(table, settings)))
+    prepared = prepare(config.experiment(experiments.override(table, settings)))
     with tempfile.TemporaryDirectory() as folder:
         trainer = runs.start(prepared, Path(folder) / "run", Silent())
         wall, cpu = time.perf_counter(), time.process_time()

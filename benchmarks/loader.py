@@ -15,11 +15,11 @@ import time
 import torch
 
 from measure import machine, print_table
-from voi import config, experiments, runs
+from voi import config, experiments
 from voi.batch import Batch, collate
 from voi.bench.steps import updating
 from voi.config import Phase
-from voi.runs import Prepared
+from voi.prepared import Prepared, prepare
 from voi.training.epochs import epoch_batches
 
 
@@ -73,7 +73,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     table = experiments.load_table(arguments.preset)
     settings = [f'data.options.folder="{arguments.data}"']
-    prepared = runs.prepare(config.experiment(experiments.override(table, settings)))
+    prepared = prepare(config.experiment(experiments.override(table, settings)))
     phase = prepared.experiment.training.phases[0]
     loader = loader_speed(prepared, phase, 3 if arguments.quick else 9)
     trainer = trainer_speed(prepared, phase, 10 if arguments.quick else 60)

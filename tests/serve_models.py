@@ -10,9 +10,10 @@ import torch
 
 from small_models import roughen
 from small_runs import TINY, tiny_experiment
-from voi import config, experiments, runs
+from voi import config, experiments
 from voi.checkpoint import Checkpoint
 from voi.model import Model
+from voi.prepared import prepare
 from voi.serve import Playground, open_server
 from voi.serve.server import Server
 
@@ -22,7 +23,7 @@ HOSTILE = "<img/src=x/onerror=document.body.dataset.broken=1>"
 
 def random_model(experiment: config.Experiment) -> Model:
     """Return the model of an experiment as training would begin it, but with rougher weights."""
-    prepared = runs.prepare(experiment)
+    prepared = prepare(experiment)
     networks, size = prepared.networks(), prepared.region_size
     torch.manual_seed(2)  # with these weights the best target is a text of several tokens
     networks = roughen(networks, scale=0.5)

@@ -9,6 +9,7 @@ import pytest
 
 from small_models import roughen
 from voi import checkpoint, config, experiments, runs
+from voi.prepared import prepare
 from voi.training import Progress, Trainer
 
 TINY = [
@@ -47,13 +48,13 @@ def tiny_experiment(*settings: str, task: str = "chain") -> config.Experiment:
 
 
 def tiny_trainer(run: Path, *settings: str, watcher: Quiet | None = None) -> Trainer:
-    prepared = runs.prepare(tiny_experiment(*settings))
+    prepared = prepare(tiny_experiment(*settings))
     return runs.start(prepared, run, watcher or Quiet())
 
 
 def saved_model(folder: Path, *settings: str, task: str = "chain") -> Path:
     """Save the model of a tiny run, all its weights random; return the folder."""
-    prepared = runs.prepare(tiny_experiment(*settings, task=task))
+    prepared = prepare(tiny_experiment(*settings, task=task))
     networks = roughen(prepared.networks(), scale=0.5)
     checkpoint.save(folder, prepared.experiment, prepared.codec, networks, prepared.region_size)
     return folder

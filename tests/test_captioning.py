@@ -18,6 +18,7 @@ from voi import config, experiments, load, runs
 from voi.cli.app import app
 from voi.data import Regions
 from voi.errors import ConfigError, DataError, VoiError
+from voi.prepared import prepare
 
 SCENES = "data.options={train=30, valid=4, test=4}"
 STEPS = ("training.steps=6", "training.validate_every=6", "training.checkpoint_every=6")
@@ -38,7 +39,7 @@ def trained(run, task, *settings):
     table["training"].pop("phases", None)
     table = experiments.override(table, [*small, *STEPS, *settings])
     watcher = Quiet()
-    assert runs.start(runs.prepare(config.experiment(table)), run, watcher).run()
+    assert runs.start(prepare(config.experiment(table)), run, watcher).run()
     return [values["loss"] for values in watcher.logged if "loss" in values]
 
 

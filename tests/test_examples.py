@@ -13,6 +13,7 @@ from small_runs import TINY, Quiet, tiny_trainer
 from voi import config, experiments, runs
 from voi.config import OrderConfig
 from voi.orders import make_orders
+from voi.prepared import prepare
 
 FOLDER = Path(__file__).parents[1] / "examples"
 
@@ -63,5 +64,5 @@ def test_a_task_trains(tmp_path):
     small = [setting for setting in TINY if not setting.startswith("data.")]
     changes = [*small, "data.options={letters=3, train=64}"]
     table = experiments.override(experiments.load_table(str(FOLDER / "reversal.toml")), changes)
-    prepared = runs.prepare(config.experiment(table))
+    prepared = prepare(config.experiment(table))
     assert runs.start(prepared, tmp_path / "run", Quiet()).run()

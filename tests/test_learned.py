@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from small_runs import tiny_experiment
-from voi import runs
 from voi.checkpoint import Checkpoint
 from voi.data import Example
 from voi.learned import SHOWN_EXAMPLES, learned
 from voi.model import Model
+from voi.prepared import prepare
 
 
 class Captions:
@@ -26,7 +26,7 @@ class Captions:
 
 @pytest.fixture(scope="module")
 def model():
-    prepared = runs.prepare(tiny_experiment())
+    prepared = prepare(tiny_experiment())
     return Model(Checkpoint(prepared.experiment, prepared.codec, prepared.networks(), 0))
 
 

@@ -13,7 +13,8 @@ from small_runs import TINY, Quiet, call
 from voi import config, experiments, runs
 from voi.batch import make_batches
 from voi.data.files import FileTask
-from voi.data.prepare import prepare
+from voi.data.prepare import prepare as prepare_data
+from voi.prepared import prepare
 from voi.tokens import UNK, build_codec
 from voi.tokens.bpe import MARK
 from voi.tokens.moses import Moses
@@ -170,11 +171,11 @@ def test_pylines_trains(monkeypatch, capsys, tmp_path):
 
 @pytest.mark.slow
 def test_all_of_django_for_200_steps(tmp_path):
-    prepare("django", shared_data("django"), Path("data/django"))
+    prepare_data("django", shared_data("django"), Path("data/django"))
     settings = ["training.phases=[{steps=200, share=true}]", "training.validate_every=200"]
     table = experiments.override(experiments.load_table("django-small"), settings)
     watcher = Quiet()
-    prepared = runs.prepare(config.experiment(table))
+    prepared = prepare(config.experiment(table))
     assert runs.start(prepared, tmp_path / "run", watcher).run()
     losses = [values["loss"] for values in watcher.logged if "loss" in values]
     assert losses[-1] < losses[0]
@@ -234,7 +235,7 @@ def test_padding_is_little_on_django():
 def test_text_to_ids_and_back(name, tmp_path):
     """What the codec of a small preset knows comes back: all of it, for pieces of words."""
     task, parts = SUBSTITUTES.get(name, ("django", ("django",)))
-    prepare(task, head(shared_data(*parts), tmp_path / "raw"), tmp_path / "out")
+    prepare_data(task, head(shared_data(*parts), tmp_path / "raw"), tmp_path / "out")
     examples = FileTask(folder=str(tmp_path / "out")).split("train")
     tokens = experiments.load_table(f"{task}-small")["data"]["tokens"]
     codec = build_codec(tokens, examples)

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from small_runs import tiny_experiment
-from voi import runs
 from voi.analysis import nearest, normalized_levenshtein
 from voi.batch import collate
 from voi.checkpoint import Checkpoint
 from voi.data.tasks import make_task
 from voi.model import Model
+from voi.prepared import prepare
 from voi.search import Found
 from voi.tokens.ragged import Ragged
 from voi.tokens.vocabulary import UNK
@@ -21,7 +21,7 @@ from voi.validation import validate
 
 @pytest.fixture(scope="module")
 def prepared():
-    return runs.prepare(tiny_experiment())
+    return prepare(tiny_experiment())
 
 
 def _validated(prepared, networks, batch_size=64):
@@ -40,7 +40,7 @@ def test_no_order_of_pieces_of_words_is_known():
     pytest.importorskip("tokenizers")
     sizes = "data.options={train=20, valid=4, test=4}"
     bpe = ("data.tokens.kind=bpe", "data.tokens.size=25")
-    prepared = runs.prepare(tiny_experiment(sizes, *bpe, task="sudoku4"))
+    prepared = prepare(tiny_experiment(sizes, *bpe, task="sudoku4"))
     judge = prepared.judge("valid")
     assert min(judge.corpus.targets.lengths) > 8  # cells
     assert _validated(prepared, prepared.networks()).distance is None
@@ -99,7 +99,7 @@ def _written(target):
 @pytest.fixture(scope="module")
 def sudoku():
     options = "data.options={blanks=6, openings=3, train=32, valid=8, test=8}"
-    return runs.prepare(tiny_experiment(options, task="sudoku4"))
+    return prepare(tiny_experiment(options, task="sudoku4"))
 
 
 def test_the_distance_of_a_sudoku_is_the_one_to_all_valid_orders(sudoku):
@@ -124,7 +124,7 @@ def test_what_a_task_accepts_is_right(sudoku):
 
 
 def test_whether_best_orders_are_known():
-    prepared = runs.prepare(tiny_experiment())
+    prepared = prepare(tiny_experiment())
     judge, batch = prepared.judge("valid"), collate(prepared.valid, np.arange(2))
     assert judge.knows_orders(batch)
     assert not dataclasses.replace(judge, task=make_task("pylines", {})).knows_orders(batch)

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from small_runs import TINY, call, tiny_trainer
-from voi import runs
 from voi.batch import collate
 from voi.bench import order_cell, order_tables
 from voi.bench.known import KnownOrder
@@ -18,6 +17,7 @@ from voi.data.chain import Chain
 from voi.data.sudoku4 import Sudoku4
 from voi.data.tasks import is_right, order_distance
 from voi.experiments import presets
+from voi.prepared import prepare
 from voi.training import Progress
 
 SETTINGS = tuple(x for x in TINY if "options" not in x and "steps=" not in x and "every" not in x)
@@ -27,7 +27,7 @@ SIZE = OrderSize(0.002, 4, SplitSize(6, 2, 4), (*SETTINGS, *SPLITS))
 
 def test_known_orders_are_the_tasks_own():
     task = Chain(positions=4, train=30, valid=2, test=2)
-    prepared = runs.prepare(experiment("chain-6", "known", 0, SIZE))
+    prepared = prepare(experiment("chain-6", "known", 0, SIZE))
     rows = np.arange(8)
     batch = collate(prepared.train, rows)
     law = KnownOrder(prepared.task, prepared.codec)(batch)
@@ -42,7 +42,7 @@ def test_known_orders_are_the_tasks_own():
 
 
 def test_known_orders_leave_padding_in_place():
-    prepared = runs.prepare(experiment("sorting", "known", 0, SIZE))
+    prepared = prepare(experiment("sorting", "known", 0, SIZE))
     batch = collate(prepared.train, np.arange(3))
     short = torch.tensor([6, 4, 6])
     target = batch.target.clone()
@@ -119,7 +119,7 @@ def test_a_cell_goes_on_where_it_stopped_and_is_then_read(tmp_path, monkeypatch)
 
 
 def test_accuracy_and_log_prob_of_a_decoder_that_knows_nothing_but_one_target(monkeypatch):
-    prepared = runs.prepare(experiment("sorting", "l2r", 0, SIZE))
+    prepared = prepare(experiment("sorting", "l2r", 0, SIZE))
     networks = prepared.networks()
     examples = prepared.task.split("test")
     found = order_cell.tested(networks, prepared, SplitSize(6, 6, 4))

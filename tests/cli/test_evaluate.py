@@ -14,11 +14,11 @@ import torch
 
 from small_models import roughen
 from small_runs import call, tiny_experiment
-from voi import runs
 from voi.analysis import read_traces
 from voi.checkpoint import Checkpoint
 from voi.evaluation import run as evaluation_run
 from voi.model import Model, load
+from voi.prepared import prepare
 
 QUICK = ("--likelihood-samples", 2, "--likelihood-limit", 2)
 NONE = ("--likelihood-samples", 0)
@@ -26,7 +26,7 @@ NONE = ("--likelihood-samples", 0)
 
 def _save(folder, *settings, seed=2):
     """Write a model folder with random weights."""
-    prepared = runs.prepare(tiny_experiment(*settings))
+    prepared = prepare(tiny_experiment(*settings))
     networks = prepared.networks()
     torch.manual_seed(seed)
     model = Model(Checkpoint(prepared.experiment, prepared.codec, roughen(networks, 0.5), 0))

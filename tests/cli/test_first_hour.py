@@ -187,7 +187,7 @@ def test_a_full_disk(monkeypatch, capsys, run):
         ("voi.cli.orders.run_series", ["orders", "run"]),
         ("voi.cli.show._written", ["show", "run", "from-left a b c"]),
         ("voi.cli.data.check_data", ["data", "check"]),
-        ("voi.runs.prepare", ["train"]),
+        ("voi.cli.train.prepare", ["train"]),
         ("voi.cli.train.print_learned", ["train", *settings_of("training.steps=1")]),
     ],
     ids=lambda part: part if isinstance(part, str) else "",

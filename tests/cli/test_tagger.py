@@ -12,6 +12,7 @@ from voi import checkpoint, load, runs
 from voi.errors import DataError
 from voi.permutation import insertion_slots
 from voi.pos import UNIVERSAL, make_tagger
+from voi.prepared import prepare
 
 pytest.importorskip("nltk", reason="the extra voi[pos] is not installed")
 
@@ -80,7 +81,7 @@ def sentence_settings(tmp_path):
 
 def test_a_run_finds_its_tagger_from_another_folder(monkeypatch, tmp_path):
     trained(monkeypatch)
-    prepared = runs.prepare(tiny_experiment(*sentence_settings(tmp_path)))
+    prepared = prepare(tiny_experiment(*sentence_settings(tmp_path)))
     file = str(tmp_path / "mine.json")
     assert prepared.experiment.data.tokens["tags"] == prepared.codec.config.tags == file
     assert prepared.task.split("train")[0].target == "they paint the old gate ."
@@ -99,7 +100,7 @@ def test_a_run_finds_its_tagger_from_another_folder(monkeypatch, tmp_path):
 def test_a_run_does_not_go_on_with_other_tags(monkeypatch, tmp_path):
     trained(monkeypatch)
     settings = [*sentence_settings(tmp_path), "training.steps=4"]
-    runs.start(runs.prepare(tiny_experiment(*settings)), tmp_path / "run", Quiet()).run()
+    runs.start(prepare(tiny_experiment(*settings)), tmp_path / "run", Quiet()).run()
     runs.resume(tmp_path / "run", Quiet())
     table = json.loads((tmp_path / "mine.json").read_text())
     table["tagdict"]["the"] = "X"

@@ -7,16 +7,16 @@ import torch
 
 from small_models import roughen
 from small_runs import tiny_experiment
-from voi import runs
 from voi.checkpoint import Checkpoint
 from voi.model import Model
 from voi.networks import Networks
+from voi.prepared import prepare
 from voi.tokens import build_codec
 
 
 def random_model(*settings, seed=2, task="chain"):
     """Return a model of a tiny experiment, its weights drawn from a seed."""
-    prepared = runs.prepare(tiny_experiment(*settings, task=task))
+    prepared = prepare(tiny_experiment(*settings, task=task))
     networks = prepared.networks()
     torch.manual_seed(seed)
     return Model(Checkpoint(prepared.experiment, prepared.codec, roughen(networks, 0.5), 0))

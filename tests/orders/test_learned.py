@@ -26,6 +26,7 @@ from voi.distributions import EarlyLate, GumbelMatching, MatrixPlackettLuce, Pla
 from voi.errors import ConfigError
 from voi.orders import OrderGenerator, make_orders
 from voi.pos import UNIVERSAL
+from voi.prepared import prepare
 
 TARGETS = [[4, 5, 6, 4, 1], [5], [6, 4, 4]]
 SOURCES = [[4, 5], [6, 6, 6], [5]]
@@ -254,7 +255,7 @@ def tags_by_first_letter(tokens):
 def test_parts_of_speech_change_the_law(tmp_path):
     """The same target with other tags has other scores, and tags reach the batch from the text."""
     settings = [f"data.tokens.tags={__name__}:tags_by_first_letter", "order.tags=true"]
-    prepared = runs.prepare(tiny_experiment(*settings))
+    prepared = prepare(tiny_experiment(*settings))
     batch = collate(prepared.train, np.arange(4))
     texts = [prepared.task.split("train")[i].target.split() for i in range(4)]
     expected = [[UNIVERSAL.index(tag) for tag in tags_by_first_letter(text)] for text in texts]
@@ -273,7 +274,7 @@ def test_tags_need_a_tagger():
 @pytest.mark.parametrize("positions", ["sinusoid", "sinusoid+attention", "relative", "xl"])
 @torch.no_grad()
 def test_numbers_of_twice_the_length(positions):
-    prepared = runs.prepare(tiny_experiment(f"order.positions={positions}"))
+    prepared = prepare(tiny_experiment(f"order.positions={positions}"))
     batch = collate(prepared.train, np.arange(4))
     networks = prepared.networks()
     short = networks.orders(batch).logits

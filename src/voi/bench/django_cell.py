@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from voi import checkpoint, runs
+from voi import checkpoint
 from voi.analysis import kendall_tau, normalized_levenshtein, padded, read_traces
 from voi.batch import collate, make_batches
 from voi.bench.training import train_cell
@@ -25,6 +25,7 @@ from voi.model import ANY_LENGTH, Model
 from voi.networks import word_counts
 from voi.objective import elbo
 from voi.orders import make_orders
+from voi.prepared import prepare
 from voi.tokens import build_corpus
 
 SAMPLES = 4  # orders of each target whose parts and distances are measured
@@ -38,7 +39,7 @@ def measure(
 
     The weights of the last step are tested, none are chosen by validation.
     """
-    prepared = runs.prepare(experiment)
+    prepared = prepare(experiment)
     training = train_cell(prepared, run)
     model = last_model(run)
     systems = by_seen(model, tested(model, run, run.name, test), is_seen)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from voi import runs
 from voi.analysis import order_of_slots
 from voi.batch import Batch, collate, make_batches
 from voi.bench.known import KnownOrder
@@ -18,7 +17,7 @@ from voi.config import Experiment
 from voi.data.example import first
 from voi.likelihood import likelihoods
 from voi.networks import Networks
-from voi.runs import Prepared
+from voi.prepared import Prepared, prepare
 from voi.search import Found, search
 from voi.tokens import build_corpus
 from voi.training import Trainer
@@ -42,7 +41,7 @@ def measure(experiment: Experiment, is_known: bool, run: Path, size: SplitSize) 
 
     The weights of the last step are tested, none are chosen by validation.
     """
-    prepared = runs.prepare(experiment)
+    prepared = prepare(experiment)
     known = KnownOrder(prepared.task, prepared.codec) if is_known else None
     training = train_cell(prepared, run, known)
     reached = training.watch.reached(TOLD, after=_start_of_decoder(training.trainer))

@@ -8,7 +8,7 @@ from torch import nn
 
 from voi import runs
 from voi.bench.stopwatch import Stopwatch
-from voi.runs import Prepared
+from voi.prepared import Prepared
 from voi.training import Trainer
 
 

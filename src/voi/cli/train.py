@@ -29,7 +29,7 @@ from voi.cli.own_data import (
 from voi.cli.watching import TrainingBar
 from voi.errors import ConfigError
 from voi.memory import training_memory
-from voi.runs import Prepared
+from voi.prepared import Prepared, prepare
 from voi.tables import to_table
 from voi.tokens.config import unknown_advice
 from voi.training import Trainer
@@ -90,7 +90,7 @@ def train(
     task = task or ("files" if own else "chain")
     experiment = _experiment(own_table(task, own), order, settings or [])
     if dry_run:
-        _print_plan(runs.prepare(experiment), plain_console())
+        _print_plan(prepare(experiment), plain_console())
     else:
         _start(task, experiment, out, lasting_console())
 
@@ -121,7 +121,7 @@ def _start(task: str, experiment: config.Experiment, out: Path | None, console: 
         raise ConfigError("several processes need one run folder: give it with --out")
     if out is not None and world.is_main:
         runs.check_folder(out)  # before the data is read
-    prepared = runs.prepare(experiment)
+    prepared = prepare(experiment)
     _print_data(prepared, console)
     watch = TrainingBar(console)
     with nullcontext(out) if out else runs.free_folder(_run_name(task, prepared)) as run:
