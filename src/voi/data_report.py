@@ -49,12 +49,22 @@ class SplitReport:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """A pair as it is read: its tokens, with spaces between them."""
+
+    place: str  # its file and line, or its index
+    source: str  # of an image its name; empty: there is none
+    target: str
+
+
+@dataclass(frozen=True)
 class DataReport:
     """All splits of a data set under one configuration."""
 
     vocabulary_size: int  # specials and tokens reserved for copying included
     num_target_words: int  # of them, in training targets
     splits: tuple[SplitReport, ...]  # train is the first
+    first: Pair  # of train
     notes: tuple[str, ...] = ()
 
 
@@ -79,7 +89,18 @@ def check(task: Task, config: DataConfig) -> DataReport:
     unknown = unknown_advice(splits[0].unknown_targets, codec.config)
     notes += [unknown] if unknown and codec.vocabulary.num_target_words else []
     vocabulary = codec.vocabulary
-    return DataReport(len(vocabulary), vocabulary.num_target_words, tuple(splits), tuple(notes))
+    first = _pair(train, codec)
+    words = vocabulary.num_target_words
+    return DataReport(len(vocabulary), words, tuple(splits), first, tuple(notes))
+
+
+def _pair(examples: Sequence[Example], codec: Codec) -> Pair:
+    """Return the first of some examples, token by token."""
+    example, cut = examples[0], codec.tokenizer
+    source = "" if example.source is None else str(example.source)
+    if isinstance(example.source, str):
+        source = " ".join(cut.source_tokens(source))
+    return Pair(place_of(examples, 0), source, " ".join(cut.target_tokens(example.target)))
 
 
 def _examples(task: Task, name: str) -> Sequence[Example]:

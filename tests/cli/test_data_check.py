@@ -74,3 +74,23 @@ def test_few_lines_in_another_encoding(monkeypatch, capsys, tmp_path):
 def test_capital_letters_of_a_suffix_do_not_matter(monkeypatch, capsys, name):
     assert call(monkeypatch, "data", "check", "--data", name) == 0
     assert "8 of 40 training examples are held out" in capsys.readouterr().out
+
+
+def test_the_first_pair_is_shown_token_by_token(monkeypatch, capsys, tmp_path):
+    """A header that is none of ours, or quotes, can be seen."""
+    (tmp_path / "quiz.tsv").write_text("question\tanswer\n" + PAIRS)
+    assert call(monkeypatch, "data", "check", "--data", "quiz.tsv", "--valid", "PAIRS.TSV") == 0
+    shown = (
+        "first training pair (quiz.tsv, line 1), its tokens:\n  source  question\n  target  answer"
+    )
+    assert shown in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "is_noted"), [('"a b"\t"c"\n', True), ('"a b"\t"c" d\n', False), ('"\t"\n', False)]
+)
+def test_columns_in_quotes_are_noted(monkeypatch, capsys, tmp_path, line, is_noted):
+    (tmp_path / "quoted.tsv").write_text(line * 40)
+    assert call(monkeypatch, "data", "check", "--data", "quoted.tsv", "--valid", "PAIRS.TSV") == 0
+    note = "quoted.tsv: all columns stand in quotes, which are read as text: take them away\n"
+    assert (note in capsys.readouterr().out) is is_noted

@@ -131,6 +131,10 @@ def _print_report(report: DataReport) -> None:
         console.print(shown)
     else:
         print_stacked([header, *rows], console)
+    say(f"first training pair ({report.first.place}), its tokens:", console)
+    for side, tokens in (("source", report.first.source), ("target", report.first.target)):
+        if tokens:
+            say(f"  {side}  {tokens}", console)
     for note in report.notes:
         say(note, console)
 

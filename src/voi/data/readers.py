@@ -177,14 +177,22 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
 
     _check_header(lines, fields, path)
     has_header = len(lines) > 0 and _is_header(lines, fields)
-    notes = (f"{path}: line 1 names the columns and is no pair",) if has_header else ()
-    rows = Rows(str(path), np.arange(has_header, len(lines)), parse, notes=notes)
+    notes = [f"{path}: line 1 names the columns and is no pair"] if has_header else []
+    if _are_quoted(lines):
+        notes.append(f"{path}: all columns stand in quotes, which are read as text: take them away")
+    rows = Rows(str(path), np.arange(has_header, len(lines)), parse, notes=tuple(notes))
     return checked_records(rows, bad_lines, _columns_layout(lines, fields))
 
 
 def _is_header(lines: Lines, fields: Fields) -> bool:
     """Does the first line name the columns, by these or by usual names?"""
     return _columns(lines, 0) == tuple(map(plain_name, fields.columns))
+
+
+def _are_quoted(lines: Lines) -> bool:
+    """Does every column begin and end with a quote, as far as is looked?"""
+    texts = [t for row in range(min(len(lines), _LOOKED_AT)) for t in _raw_columns(lines, row)]
+    return bool(texts) and all(len(text) > 1 and text[0] == text[-1] == '"' for text in texts)
 
 
 def _check_header(lines: Lines, fields: Fields, path: Path) -> None:
@@ -212,8 +220,12 @@ def plain_name(name: str) -> str:
 
 def _columns(lines: Lines, row: int) -> tuple[str, ...]:
     """Return the columns of a line as plain names; none if it cannot be read."""
+    return tuple(map(plain_name, _raw_columns(lines, row)))
+
+
+def _raw_columns(lines: Lines, row: int) -> tuple[str, ...]:
     with contextlib.suppress(DataError):
-        return tuple(map(plain_name, lines[row].split("\t")))
+        return tuple(lines[row].split("\t"))
     return ()
 
 
