@@ -171,44 +171,74 @@ class RuleState:
         """Return the state after each hypothesis took a step from one of the old ones."""
         if self.is_free:
             return replace(self, step=self.step + 1)
-        is_open, gaps, missing, begun, sealed, joined = (
-            x.gather(1, parents.unsqueeze(-1).expand(-1, -1, x.shape[-1]))
-            for x in (self.open, self.gaps, self.missing, self.begun, self.sealed, self.joined)
+        before = self._of_parents(parents)
+        after = before._with_words(tokens)
+        begins = (before.missing & ~after.missing).any(-1)
+        ends_word = (before.is_inside | begins) & ~after.is_inside
+        return after._with_slots(tokens, slots, before.is_inside, ends_word)._with_given_slots()
+
+    def _of_parents(self, parents: Int[Tensor, "batch beam"]) -> "RuleState":
+        """Return the state with each hypothesis replaced by the one it goes on from."""
+        names = ("open", "gaps", "missing", "begun", "sealed", "joined")
+        states = ((name, getattr(self, name)) for name in names)
+        rows = parents.unsqueeze(-1)
+        return replace(
+            self, **{name: x.gather(1, rows.expand(-1, -1, x.shape[-1])) for name, x in states}
         )
-        is_inside = begun[..., :1] >= 0
-        hit = (tokens.unsqueeze(-1) == self.required[:, None, :, 0]) & missing & ~is_inside
+
+    def _with_words(self, tokens: Int[Tensor, "batch beam"]) -> "RuleState":
+        """Return the state with what a token does to required words: `missing` and `begun`."""
+        is_inside = self.is_inside.unsqueeze(-1)
+        hit = (tokens.unsqueeze(-1) == self.required[:, None, :, 0]) & self.missing & ~is_inside
         is_given = (self.step < self.num_given)[:, None, None]
         is_long = (self.required[:, None, :, 1:] >= 0).any(-1)
         hit = hit & ~(is_given & is_long)  # the next token is a given one, not the word's
         hit = hit & (hit.cumsum(-1) == 1)  # a word required twice must be written twice
         begins = (hit.unsqueeze(-1) * (self.required.unsqueeze(1) + 1)).sum(2) - 1  # -1: none
-        begun = nn.functional.pad(torch.where(is_inside, begun, begins)[..., 1:], (0, 1), value=-1)
-        is_open, gaps = (_split(is_open, slots), _split(gaps, slots))
-        filled = torch.arange(gaps.shape[-1], device=slots.device) - slots.unsqueeze(-1)
-        is_open = is_open & ~(is_inside & (filled == 0))  # nothing comes between a word's tokens
+        left = torch.where(is_inside, self.begun, begins)[..., 1:]
+        begun = nn.functional.pad(left, (0, 1), value=-1)
+        return replace(self, missing=self.missing & ~hit, begun=begun)
+
+    def _with_slots(
+        self,
+        tokens: Int[Tensor, "batch beam"],
+        slots: Int[Tensor, "batch beam"],
+        is_inside: Bool[Tensor, "batch beam"],
+        ends_word: Bool[Tensor, "batch beam"],
+    ) -> "RuleState":
+        """Return the state with each token in its slot, which becomes two.
+
+        The token went on with a required word (`is_inside`), or was the last of one (`ends_word`).
+        """
+        side = torch.arange(self.gaps.shape[-1] + 1, device=slots.device) - slots.unsqueeze(-1)
+        is_left, is_right = side == 0, side == 1
+        between = is_inside.unsqueeze(-1) & is_left  # nothing comes between a word's tokens
         has_letter = ~torch.isin(tokens, self.marks).unsqueeze(-1)
-        gaps = gaps & ~((filled == 0) | ((filled == 1) & has_letter))
-        ends_word = (is_inside | hit.any(-1, keepdim=True)) & (begun[..., :1] < 0)
         lengthens = torch.isin(tokens, self.joins).unsqueeze(-1)
-        joined = torch.where(filled == 0, lengthens, _split(joined, slots))
-        sealed = torch.where(filled == 1, ends_word, _split(sealed, slots))
-        step = self.step + 1
-        complete = (self.num_given == step) & (step > 0)
-        if bool(complete.any()):  # the given tokens stand: from now on their slots are the rule
-            here = complete[:, None, None]
-            is_open = torch.where(here, self.given_open[:, None, : step + 1], is_open)
-            gaps = torch.where(here, self.given_gaps[:, None, : step + 1], gaps)
-            sealed = torch.where(here, self.given_sealed[:, None, : step + 1], sealed)
         return replace(
             self,
-            open=is_open,
-            gaps=gaps,
-            missing=missing & ~hit,
-            begun=begun,
-            sealed=sealed,
-            joined=joined,
+            open=_split(self.open, slots) & ~between,
+            gaps=_split(self.gaps, slots) & ~(is_left | (is_right & has_letter)),
+            joined=torch.where(is_left, lengthens, _split(self.joined, slots)),
+            sealed=torch.where(is_right, ends_word.unsqueeze(-1), _split(self.sealed, slots)),
             place=slots + 1,
-            step=step,
+            step=self.step + 1,
+        )
+
+    def _with_given_slots(self) -> "RuleState":
+        """Return the state with the rules of slots where the last given token was just written."""
+        complete = (self.num_given == self.step)[:, None, None]
+        if not bool(complete.any()):
+            return self
+
+        def ruled(given: Tensor, slots: Tensor) -> Tensor:
+            return torch.where(complete, given[:, None, : self.step + 1], slots)
+
+        return replace(
+            self,
+            open=ruled(self.given_open, self.open),
+            gaps=ruled(self.given_gaps, self.gaps),
+            sealed=ruled(self.given_sealed, self.sealed),
         )
 
 
