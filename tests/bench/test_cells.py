@@ -46,6 +46,29 @@ def test_a_field_that_came_later_had_its_default(tmp_path):
         measured_one(tmp_path, "a", other)
 
 
+def test_how_orders_are_learned_counts_where_they_are_learned(tmp_path):
+    def settings(name, kind, *more):
+        made = tiny_experiment(f"order.kind={kind}", "training.num_orders=2", *more)
+        return tmp_path, name, {"experiment": to_table(made)}
+
+    entropy = "training.entropy_weight=0.3"
+    frozen = 'training.phases=[{name="a", steps=1}, {name="b", steps=1, freeze_orders=true}]'
+    frozen = frozen, "training.share=false"
+    for kind in ("l2r", "random", "sao"):
+        first = measured_one(*settings(kind, kind))
+        assert measured_one(*settings(kind, kind, entropy)) == first
+        with pytest.raises(ConfigError, match=r"training\.phases\.0\.num_orders = 2, not 3:"):
+            measured_one(*settings(kind, kind, "training.num_orders=3"))
+    measured_one(*settings("voi", "voi"))
+    with pytest.raises(ConfigError, match=r"with .*\.phases\.0\.entropy_weight = 1\.0, not 0\.3:"):
+        measured_one(*settings("voi", "voi", entropy))
+    first = measured_one(*settings("frozen", "voi", *frozen))
+    again = measured_one(*settings("frozen", "voi", *frozen, "training.phases.1.order_rate=1"))
+    assert again == first
+    with pytest.raises(ConfigError, match=r"phases\.0\.order_rate = 0\.001, not 1"):
+        measured_one(*settings("frozen", "voi", *frozen, "training.phases.0.order_rate=1"))
+
+
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])
 def test_a_broken_cell_is_an_error(tmp_path, content):
     (tmp_path / "a.json").write_text(content)

@@ -17,6 +17,7 @@ from voi.tables import to_table
 
 Result = dict[str, Any]  # plain values, as JSON holds them
 Rows = list[list[str]]  # of a table, its header first
+_OF_LEARNING = ("order_rate", "entropy_weight", "entropy_final", "entropy_hold", "align")
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,9 @@ def _result(folder: Path, cell: Cell) -> Result:
     wanted = json.loads(json.dumps(cell.settings))
     if path.is_file():
         stored = read(path)
-        if stored["settings"] != wanted:
+        if differing := _differing(stored["settings"], wanted):
             raise ConfigError(
-                f"{path} was measured with {_differing(stored['settings'], wanted)}: choose "
-                f"another --out, or remove that file"
+                f"{path} was measured with {differing}: choose another --out, or remove that file"
             )
         return stored
     found = cell.measure()
@@ -90,20 +90,40 @@ def _completed(settings: Result) -> Result:
     return {**settings, "experiment": json.loads(json.dumps(table))}
 
 
-def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    before, now = _flat(old), _flat(new)
+def _differing(old: Mapping[str, Any], new: Mapping[str, Any], but: str = "") -> str:
+    """Return the settings that differ, but for one name and for what a run never reads."""
+    before, now = _flat(_in_use(old)), _flat(_in_use(new))
     names = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    names = [key for key in names if key.split(".")[-1] != but]
     return ", ".join(f"{key} = {before.get(key)}, not {now.get(key)}" for key in names)
+
+
+def _in_use(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without how orders are learned, in phases in which none are."""
+    made = settings.get("experiment", {})
+    phases = made.get("training", {}).get("phases", [])
+    if not phases:
+        return dict(settings)
+    training = {**made["training"], "phases": [_phase_in_use(made["order"], p) for p in phases]}
+    return {**settings, "experiment": {**made, "training": training}}
+
+
+def _phase_in_use(order: Mapping[str, Any], phase: Mapping[str, Any]) -> dict[str, Any]:
+    kind = phase["order"] or order["kind"]
+    learns = kind == "voi" and not phase["freeze_orders"]
+    return {key: value for key, value in phase.items() if learns or key not in _OF_LEARNING}
 
 
 def _flat(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     """Return plain values by their path.
 
-    >>> _flat({"a": {"b": 1, "c": [2]}})
-    {'a.b': 1, 'a.c': [2]}
+    >>> _flat({"a": {"b": 1, "c": [2]}, "d": [{"e": 3}]})
+    {'a.b': 1, 'a.c': [2], 'd.0.e': 3}
     """
     found: dict[str, Any] = {}
     for key, value in values.items():
+        if isinstance(value, list) and value and all(isinstance(x, Mapping) for x in value):
+            value = {str(i): each for i, each in enumerate(value)}
         is_table = isinstance(value, Mapping)
         found |= _flat(value, f"{where}{key}.") if is_table else {f"{where}{key}": value}
     return found
@@ -146,11 +166,9 @@ def read_all(folder: Path) -> list[Result]:
     first: dict[str, Result] = {}
     for cell in found:
         other = first.setdefault(_place(cell)[0], cell)
-        old, new = (_without_seeds(each["settings"]) for each in (other, cell))
-        if old != new:
+        if differing := _differing(cell["settings"], other["settings"], but="seed"):
             raise ConfigError(
-                f"{folder} mixes two experiments: {cell['name']} was measured with "
-                f"{_differing(new, old)}"
+                f"{folder} mixes two experiments: {cell['name']} was measured with {differing}"
             )
     return found
 
@@ -158,11 +176,6 @@ def read_all(folder: Path) -> list[Result]:
 def _place(cell: Result) -> tuple[str, int]:
     """Return the name without its seed, and the seed."""
     return cell["name"].rpartition("-seed")[0], cell["settings"]["seed"]
-
-
-def _without_seeds(settings: Mapping[str, Any]) -> dict[str, Any]:
-    values = _flat(settings)
-    return {key: value for key, value in values.items() if key.split(".")[-1] != "seed"}
 
 
 def seeds(found: Sequence[Result]) -> str:
