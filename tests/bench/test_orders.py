@@ -87,6 +87,12 @@ def test_tasks_and_methods_make_experiments(task):
         assert last.fresh_decoder
 
 
+def test_settings_of_a_task_hold_in_all_phases_of_all_methods():
+    for method in METHODS:
+        for phase in experiment("chain-10", method, 0, OrderSize()).training.phases:
+            assert phase.decoder_rate == TASKS["chain-10"].training["decoder_rate"] == 2e-3
+
+
 def test_options_of_a_task_stay_what_they_are(monkeypatch):
     options = {"reverse": True, "name": 'a "b"'}
     monkeypatch.setitem(TASKS, "mine", Setting("sorting", options, 10))

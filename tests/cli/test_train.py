@@ -16,6 +16,7 @@ from rich.console import Console
 import voi
 from small_runs import TINY, call, settings_of
 from voi import checkpoint, runs
+from voi.learned import learned
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,18 @@ def test_trains_and_shows_what_was_learned(monkeypatch, capsys, tmp_path):
     assert isinstance(str(model.generate(["from-left a b c"])[0][0]), str)
     assert call(monkeypatch, "train", "chain", *settings_of("training.steps=1")) == 0
     assert (tmp_path / "runs" / "chain-2").is_dir()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 6, 8])
+def test_chain_finds_its_order(monkeypatch, seed):
+    """Also with seeds that go wrong at twice the decoder's rate (docs/results/orders-ten-seeds)."""
+    settings = ["--set", f"training.seed={seed}"]
+    assert call(monkeypatch, "train", "chain", "--out", "run", *settings) == 0
+    found = learned(voi.load("run")).validation
+    assert found.accuracy >= 0.95
+    assert found.distance is not None
+    assert found.distance <= 0.05
 
 
 def test_targets_without_sources_are_shown_alone(monkeypatch, capsys, tmp_path):
