@@ -26,7 +26,8 @@ def attend(
 ) -> Float[Tensor, "b h n dh"]:
     """Return softmax(queries keys^T + bias) values over the visible keys; queries come scaled.
 
-    For fewer keys than a vector has numbers the backward pass is differentiated once only.
+    A query that sees no key gets zeros; with a bias and many keys every query must see one. For
+    fewer keys than a vector has numbers the backward pass is differentiated once only.
     """
     if _is_short(queries, keys):
         return _ShortRows.apply(queries, keys, values, _hidden(visible, queries), bias)

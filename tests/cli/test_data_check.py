@@ -89,8 +89,9 @@ def test_the_first_pair_is_shown_token_by_token(monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("line", "is_noted"), [('"a b"\t"c"\n', True), ('"a b"\t"c" d\n', False), ('"\t"\n', False)]
 )
-def test_columns_in_quotes_are_noted(monkeypatch, capsys, tmp_path, line, is_noted):
-    (tmp_path / "quoted.tsv").write_text(line * 40)
+@pytest.mark.parametrize("header", ["", "question\tanswer\n"])
+def test_columns_in_quotes_are_noted(monkeypatch, capsys, tmp_path, header, line, is_noted):
+    (tmp_path / "quoted.tsv").write_text(header + line * 40)
     assert call(monkeypatch, "data", "check", "--data", "quoted.tsv", "--valid", "PAIRS.TSV") == 0
     note = "quoted.tsv: all columns stand in quotes, which are read as text: take them away\n"
     assert (note in capsys.readouterr().out) is is_noted

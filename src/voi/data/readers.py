@@ -190,8 +190,9 @@ def _is_header(lines: Lines, fields: Fields) -> bool:
 
 
 def _are_quoted(lines: Lines) -> bool:
-    """Does every column begin and end with a quote, as far as is looked?"""
-    texts = [t for row in range(min(len(lines), _LOOKED_AT)) for t in _raw_columns(lines, row)]
+    """Does every column begin and end with a quote, but for a header and as far as is looked?"""
+    looked_at = range(len(lines) > 1, min(len(lines), _LOOKED_AT))
+    texts = [text for row in looked_at for text in _raw_columns(lines, row)]
     return bool(texts) and all(len(text) > 1 and text[0] == text[-1] == '"' for text in texts)
 
 
