@@ -11,7 +11,7 @@ SEEDS ?= 20
 .PHONY: demo check install develop lint types docs test coverage seeds clean
 
 demo: install
-	OMP_NUM_THREADS=1 $(BIN)/voi train chain
+	$(BIN)/voi train chain
 
 check: develop lint types docs test
 
