@@ -43,12 +43,16 @@ TASKS: Mapping[str, Setting] = {
     "stargraph-2": Setting("stargraph", {"degree": 2, "length": 5}, 4000),
     "sorting": Setting("sorting", {}, 2000),
     "sudoku4": Setting("sudoku4", {}, 6000),
-    "chain-10": Setting("chain", {"positions": 10}, 6000, 1500, CHAIN, LONG_CHAIN),
+    "chain-10": Setting(
+        "chain", {"positions": 10}, 6000, anew=1500, training=CHAIN, learned=LONG_CHAIN
+    ),
     "addition-5": Setting(
         "addition", {"digits": 5}, 12000, anew=7000, learned={"decay": "constant"}
     ),
     "stargraph-3": Setting("stargraph", {"degree": 3, "length": 5}, 5000),
-    "chain-13": Setting("chain", {"positions": 13}, 8000, 1500, CHAIN, LONG_CHAIN),
+    "chain-13": Setting(
+        "chain", {"positions": 13}, 8000, anew=1500, training=CHAIN, learned=LONG_CHAIN
+    ),
 }
 METHODS: Mapping[str, Sequence[str]] = {  # the order, and settings of the experiment
     "voi-gumbel-matching": ("voi", "order.law=gumbel-matching"),
