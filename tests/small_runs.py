@@ -56,7 +56,7 @@ def saved_model(folder: Path, *settings: str, task: str = "chain") -> Path:
     """Save the model of a tiny run, all its weights random; return the folder."""
     prepared = prepare(tiny_experiment(*settings, task=task))
     networks = roughen(prepared.networks(), scale=0.5)
-    checkpoint.save(folder, prepared.experiment, prepared.codec, networks, prepared.region_size)
+    checkpoint.save(folder, prepared.experiment, prepared.codec, networks)
     return folder
 
 

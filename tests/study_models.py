@@ -31,7 +31,7 @@ def made_model(examples, region_size=0, tokens=(), **order):
     config, codec = experiment(table), build_codec(dict(tokens), examples)
     torch.manual_seed(0)
     networks = roughen(Networks.of(config, codec, region_size), scale=0.6)
-    return Model(Checkpoint(config, codec, networks, region_size))
+    return Model(Checkpoint(config, codec, networks))
 
 
 def regions(seed, size=4, name=""):

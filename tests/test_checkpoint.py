@@ -38,7 +38,7 @@ def model(seed=0, region_size=0, **order):
     codec = build_codec({}, EXAMPLES)
     torch.manual_seed(seed)
     networks = Networks.of(config, codec, region_size)
-    return config, codec, roughen(networks), region_size
+    return config, codec, roughen(networks)
 
 
 @pytest.fixture
@@ -69,10 +69,10 @@ def check(error):
 @pytest.mark.parametrize("order", [{}, {"kind": "common"}, {"law": "plackett-luce"}])
 @torch.no_grad()
 def test_what_was_saved_comes_back(tmp_path, order):
-    config, codec, networks, _ = model(**order)
+    config, codec, networks = model(**order)
     save(tmp_path / "m", config, codec, networks)
     found = load(tmp_path / "m")
-    assert (found.experiment, found.codec, found.region_size) == (config, codec, 0)
+    assert (found.experiment, found.codec, found.networks.region_size) == (config, codec, 0)
     assert not found.networks.training
     for ours, theirs in zip(log_probs(networks), log_probs(found.networks), strict=True):
         assert torch.equal(ours, theirs)  # to the last bit
@@ -93,7 +93,7 @@ def test_loading_neither_draws_nor_loads_a_compiler(folder):
 def test_regions_and_training_state_come_back(tmp_path):
     state = TrainingState({"step": 3, "best": 0.5}, {"decoder.0.step": torch.ones(2)})
     save(tmp_path / "m", *model(region_size=5), state)
-    assert load(tmp_path / "m").region_size == 5
+    assert load(tmp_path / "m").networks.region_size == 5
     found = load_state(tmp_path / "m")
     assert dict(found.values) == {"step": 3, "best": 0.5}
     assert torch.equal(found.tensors["decoder.0.step"], state.tensors["decoder.0.step"])
@@ -101,7 +101,7 @@ def test_regions_and_training_state_come_back(tmp_path):
 
 @torch.no_grad()
 def test_what_a_generator_shares_comes_back(tmp_path):
-    config, codec, networks, _ = model()
+    config, codec, networks = model()
     networks.orders.share(networks.decoder)
     expected = log_probs(networks)
     save(tmp_path / "m", config, codec, networks)
@@ -129,7 +129,7 @@ def test_a_model_alone_cannot_be_resumed(folder):
 
 
 def test_an_existing_folder_is_replaced(folder):
-    config, codec, networks, _ = model(seed=1)
+    config, codec, networks = model(seed=1)
     save(folder, config, codec, networks)
     assert torch.equal(log_probs(load(folder).networks)[0], log_probs(networks)[0])
     assert names(folder.parent) == [folder.name]

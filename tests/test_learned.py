@@ -27,7 +27,7 @@ class Captions:
 @pytest.fixture(scope="module")
 def model():
     prepared = prepare(tiny_experiment())
-    return Model(Checkpoint(prepared.experiment, prepared.codec, prepared.networks(), 0))
+    return Model(Checkpoint(prepared.experiment, prepared.codec, prepared.networks()))
 
 
 def test_it_is_of_the_last_split_and_agrees_with_the_model(model):

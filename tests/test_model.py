@@ -186,7 +186,7 @@ def _untrained(examples, region_size=0):
     codec = build_codec({}, examples)
     torch.manual_seed(0)
     networks = Networks.of(experiment, codec, region_size).eval()
-    return Model(Checkpoint(experiment, codec, networks, region_size))
+    return Model(Checkpoint(experiment, codec, networks))
 
 
 def test_sources_of_every_kind(tmp_path):

@@ -49,7 +49,7 @@ def test_no_order_of_pieces_of_words_is_known():
 def test_accuracy_and_distance_are_those_of_the_model(prepared):
     networks = prepared.networks()
     found = _validated(prepared, networks)
-    model = Model(Checkpoint(prepared.experiment, prepared.codec, networks, 0))
+    model = Model(Checkpoint(prepared.experiment, prepared.codec, networks))
     examples = prepared.task.split("valid")
     written = model.generate([e.source for e in examples], beam=1, max_length=3)
     right = [best.text == e.target for (best, *_), e in zip(written, examples, strict=True)]
@@ -105,7 +105,7 @@ def sudoku():
 def test_the_distance_of_a_sudoku_is_the_one_to_all_valid_orders(sudoku):
     networks, task = sudoku.networks(), sudoku.task
     found = _validated(sudoku, networks)
-    model = Model(Checkpoint(sudoku.experiment, sudoku.codec, networks, 0))
+    model = Model(Checkpoint(sudoku.experiment, sudoku.codec, networks))
     examples = task.split("valid")[: len(sudoku.valid)]
     orders = [model.infer_order(e.source, e.target) for e in examples]
     exact = [task.order_distance(e, order) for e, order in zip(examples, orders, strict=True)]

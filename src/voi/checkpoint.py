@@ -50,7 +50,6 @@ class Checkpoint:
     experiment: Experiment
     codec: Codec
     networks: Networks
-    region_size: int
 
 
 def save(
@@ -58,7 +57,6 @@ def save(
     config: Experiment,
     codec: Codec,
     networks: Networks,
-    region_size: int = 0,
     state: TrainingState | None = None,
 ) -> None:
     """Write a model folder atomically; an existing one is replaced only when all is written."""
@@ -72,7 +70,7 @@ def save(
                 _write_json(draft / _STATE, dict(state.values))
                 save_file(state.tensors, draft / _TENSORS)
             files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
-            manifest = {"format": FORMAT, "region_size": region_size, "files": files}
+            manifest = {"format": FORMAT, "region_size": networks.region_size, "files": files}
             _write_json(draft / "manifest.json", manifest)
     except (OSError, SafetensorError) as error:
         advice = " or choose another folder"
@@ -139,7 +137,7 @@ def load(folder: Path, device: str = "cpu") -> Checkpoint:
         with undrawn():
             networks = Networks.of(config, codec, manifest["region_size"])
         networks.load_state_dict(load_file(folder / _WEIGHTS), assign=True)
-    return Checkpoint(config, codec, networks.to(device).eval(), manifest["region_size"])
+    return Checkpoint(config, codec, networks.to(device).eval())
 
 
 def load_experiment(folder: Path) -> Experiment:

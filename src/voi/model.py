@@ -54,7 +54,6 @@ class Model:
         self.experiment: Experiment = loaded.experiment
         self.codec: Codec = loaded.codec
         self.networks = loaded.networks
-        self._region_size = loaded.region_size
 
     @classmethod
     def from_pretrained(cls, name: str | Path, device: str = "cpu") -> "Model":
@@ -78,7 +77,7 @@ class Model:
         """
         path = Path(folder)
         checkpoint.check_replaceable(path)
-        checkpoint.save(path, self.experiment, self.codec, self.networks, self._region_size)
+        checkpoint.save(path, self.experiment, self.codec, self.networks)
 
     def task(self) -> Task:
         """Return the task it was trained on, its files where they were during training."""
@@ -87,12 +86,12 @@ class Model:
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return self.networks.decoder.embedding.weight.device
+        return self.networks.device
 
     @property
     def reads_images(self) -> bool:
         """Are its sources regions of images, not texts?"""
-        return self._region_size > 0
+        return self.networks.region_size > 0
 
     @torch.no_grad()
     def generate(

@@ -47,10 +47,14 @@ class _Undrawn(TorchFunctionMode):
 
 
 class Networks(nn.Module):
-    """The decoder p(y, z | x) and the orders q(z | x, y) it is trained on."""
+    """The decoder p(y, z | x) and the orders q(z | x, y) it is trained on.
+
+    `region_size` is the width of region features; 0 where sources are text or nothing.
+    """
 
     def __init__(self, experiment: Experiment, counts: Int[Tensor, " v"], region_size: int = 0):
         super().__init__()
+        self.region_size = region_size
         self.decoder = InsertionDecoder(experiment.decoder, len(counts), region_size)
         order = experiment.order
         self.orders = make_orders(order.kind, order, counts, self.decoder, region_size)
@@ -62,6 +66,11 @@ class Networks(nn.Module):
     def of(cls, experiment: Experiment, codec: Codec, region_size: int = 0) -> "Networks":
         """Return networks for the words of a codec, with weights drawn from torch's generator."""
         return cls(experiment, word_counts(codec), region_size)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.decoder.embedding.weight.device
 
     def forward(self, compute: Callable[[], T]) -> T:
         """Return what a function computes with the networks.

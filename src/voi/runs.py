@@ -141,7 +141,6 @@ def _trainer(
             valid_judge,
             num_orders=max(phase.num_orders for phase in config.training.phases),
             max_length=config.search.max_length,
-            device=config.training.device,
         )
         return {**found.values, "samples": list(_samples(prepared, found))}
 
@@ -160,7 +159,6 @@ def _trainer(
         validate=validated,
         distance=distance,
         watcher=watcher,
-        region_size=prepared.region_size,
         world=world,
     )
 

@@ -88,7 +88,6 @@ def validate(
     *,
     num_orders: int,
     max_length: int,
-    device: str = "cpu",
     batch_size: int = 64,
 ) -> Validation:
     """Return ELBO, greedy accuracy and order distance over the whole corpus of a judge."""
@@ -97,7 +96,7 @@ def validate(
     parts, distances = [], []
     written: dict[int, Found] = {}
     for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, batch_size):
-        batch = collate(corpus, rows).to(device)
+        batch = collate(corpus, rows).to(networks.device)
         source = networks.decoder.encode(batch)
         q = networks.orders(batch, source)
         orders = q.sample(torch.Size([num_orders]))

@@ -138,10 +138,12 @@ def test_a_cell_goes_on_where_it_stopped_and_is_then_read(data, tmp_path, monkey
     monkeypatch.setattr(django_cell, "order_values", stop)
     with pytest.raises(KeyboardInterrupt):
         once()
-    curve = json.loads((run_folder(tmp_path, "common", 0) / "curve.json").read_text())
+    log = run_folder(tmp_path, "common", 0) / "metrics.jsonl"
+    found = log.read_text()
     monkeypatch.setattr(django_cell, "order_values", values)
     (result,) = once()
-    assert result["curve"] == curve
+    assert log.read_text() == found  # nothing was trained again
+    assert result["curve"][-1]["cpu_seconds"] == result["cpu_seconds"] > 0
     assert result["orders"]["sampled common nld"] == 0
     monkeypatch.setattr(django_cell, "measure", lambda *_: pytest.fail("measured again"))
     assert once() == [result]

@@ -12,13 +12,12 @@ from voi.bench import order_cell, order_tables
 from voi.bench.known import KnownOrder
 from voi.bench.order_cell import SplitSize
 from voi.bench.orders import METHODS, TASKS, OrderSize, Setting, experiment, run
-from voi.bench.stopwatch import Stopwatch
+from voi.bench.training import Training
 from voi.data.chain import Chain
 from voi.data.sudoku4 import Sudoku4
 from voi.data.tasks import is_right, order_distance
 from voi.experiments import presets
 from voi.prepared import prepare
-from voi.training import Progress
 
 SETTINGS = tuple(x for x in TINY if "options" not in x and "steps=" not in x and "every" not in x)
 SPLITS = ("data.options.train=24", "data.options.valid=4", "data.options.test=6")
@@ -112,11 +111,15 @@ def test_a_cell_goes_on_where_it_stopped_and_is_then_read(tmp_path, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         once()
     assert not list((tmp_path / "cells").glob("*.json"))
-    curve = json.loads((tmp_path / "runs" / "sorting.known-seed0" / "curve.json").read_text())
+    log = tmp_path / "runs" / "sorting.known-seed0" / "metrics.jsonl"
+    found = log.read_text()
     monkeypatch.setattr(order_cell, "tested", tested)
     (result,) = once()
-    assert result["curve"] == curve
-    assert curve[-1]["step"] == round(SIZE.factor * TASKS["sorting"].steps)
+    assert log.read_text() == found  # nothing was trained again
+    *_, last = result["curve"]
+    assert last["step"] == round(SIZE.factor * TASKS["sorting"].steps)
+    assert {**last, "kind": "valid"}.items() <= json.loads(found.splitlines()[-1]).items()
+    assert last["cpu_seconds"] == result["cpu_seconds"] > 0
     assert result["mode"] == result["sampled"] == 0
     assert 0 <= result["accuracy"] <= 1
     assert result["log_prob"] < 0
@@ -137,32 +140,13 @@ def test_accuracy_and_log_prob_of_a_decoder_that_knows_nothing_but_one_target(mo
     assert order_cell.tested(networks, prepared, SplitSize(6, 6, 4))["accuracy"] == 1 / 6
 
 
-def test_a_stopwatch_keeps_points_up_to_the_checkpoint_and_does_not_count_validation(tmp_path):
-    watch, trainer = Stopwatch(tmp_path / "curve.json"), tiny_trainer(tmp_path / "run")
-    trainer.validate = lambda networks: sum(range(3_000_000)) and {"accuracy": 1.0}
-    watch.attach(trainer)
-    before = watch.seconds
-    trainer.validate(trainer.networks)
-    assert watch.seconds - before < 0.02 < watch._paused
-    for step, accuracy in ((10, 0.2), (20, 0.96), (30, 0.97)):
-        watch.validated(Progress(step=step), {"accuracy": accuracy, "elbo": -1.0, "other": 3})
-    assert watch.reached(0.95)["step"] == 20
-    assert watch.reached(0.99) == {"step": None, "cpu_seconds": None}
-    assert watch.reached(0.95, after=20)["step"] != 20
-    again = Stopwatch(tmp_path / "curve.json")
-    trainer.progress.step = 20
-    again.attach(trainer)
-    assert again.points == watch.points[:2]
-    assert again.seconds >= watch.points[1]["cpu_seconds"]
-    again._spent = 100.0
-    again.said("SIGINT: saving")
-    after_stop = Stopwatch(tmp_path / "curve.json")
-    after_stop.attach(trainer)
-    assert after_stop.seconds >= 100
-    trainer.progress.step = 10  # a checkpoint from before
-    before_stop = Stopwatch(tmp_path / "curve.json")
-    before_stop.attach(trainer)
-    assert before_stop.seconds < 100
+def test_the_first_validation_that_is_good_enough_is_told():
+    points = [(10, 0.2), (20, 0.96), (30, 0.97)]
+    curve = [{"step": n, "cpu_seconds": n / 2, "accuracy": x} for n, x in points]
+    training = Training(None, curve)
+    assert training.reached(0.95) == curve[1]
+    assert training.reached(0.95, after=20) == curve[2]
+    assert training.reached(0.99) == {"step": None, "cpu_seconds": None}
 
 
 def made_up(task, method, seed, accuracy, told):

@@ -29,7 +29,7 @@ def _save(folder, *settings, seed=2):
     prepared = prepare(tiny_experiment(*settings))
     networks = prepared.networks()
     torch.manual_seed(seed)
-    model = Model(Checkpoint(prepared.experiment, prepared.codec, roughen(networks, 0.5), 0))
+    model = Model(Checkpoint(prepared.experiment, prepared.codec, roughen(networks, 0.5)))
     model.save_pretrained(folder)
     return folder
 

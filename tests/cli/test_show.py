@@ -39,7 +39,7 @@ def saved(folder, region_size=0):
     config, codec = experiment(table), build_codec({}, EXAMPLES)
     torch.manual_seed(0)
     networks = roughen(Networks.of(config, codec, region_size))
-    checkpoint.save(folder, config, codec, networks, region_size)
+    checkpoint.save(folder, config, codec, networks)
     return folder
 
 

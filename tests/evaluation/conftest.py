@@ -19,7 +19,7 @@ def random_model(*settings, seed=2, task="chain"):
     prepared = prepare(tiny_experiment(*settings, task=task))
     networks = prepared.networks()
     torch.manual_seed(seed)
-    return Model(Checkpoint(prepared.experiment, prepared.codec, roughen(networks, 0.5), 0))
+    return Model(Checkpoint(prepared.experiment, prepared.codec, roughen(networks, 0.5)))
 
 
 def model_of_examples(examples, region_size=0, max_length=5):
@@ -30,7 +30,7 @@ def model_of_examples(examples, region_size=0, max_length=5):
     codec = build_codec({}, examples)
     torch.manual_seed(0)
     networks = Networks.of(experiment, codec, region_size)
-    return Model(Checkpoint(experiment, codec, roughen(networks, 0.3), region_size))
+    return Model(Checkpoint(experiment, codec, roughen(networks, 0.3)))
 
 
 @pytest.fixture(scope="session")

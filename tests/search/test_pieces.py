@@ -27,7 +27,7 @@ def piece_model(seed, size=30):
     codec = build_codec({"kind": "bpe", "size": size}, examples)
     experiment = tiny_experiment("search.max_length=8")
     torch.manual_seed(seed)
-    return Model(Checkpoint(experiment, codec, roughen(Networks.of(experiment, codec)), 0))
+    return Model(Checkpoint(experiment, codec, roughen(Networks.of(experiment, codec))))
 
 
 @pytest.fixture(scope="module")

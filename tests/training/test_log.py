@@ -25,6 +25,9 @@ class Clock:
     def monotonic(self):
         return self.now
 
+    def process_time(self):
+        return 2 * self.now  # two threads
+
     def after(self, function, seconds):
         """Return the function; a call of it takes some seconds."""
 
@@ -66,6 +69,8 @@ def test_speed_is_that_of_updates_alone(tmp_path, monkeypatch):
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     logged = [[line["step"], *map(line.get, SPEED)] for line in lines if line["kind"] == "train"]
     assert logged == [[float(x) for x in row] for row in rows]
+    spent = [[line["step"], line["cpu_seconds"]] for line in lines if line["kind"] == "valid"]
+    assert spent == [[4, 4.0], [8, 8.0], [12, 12.0]]
 
 
 def speeds_after(folder, found, from_step):

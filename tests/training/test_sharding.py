@@ -109,7 +109,7 @@ def test_checkpoints_are_the_ordinary_ones(finished):
         assert {k: x.shape for k, x in found.items()} == {k: x.shape for k, x in expected.items()}
     ours, theirs = (load_file(folder / "networks.safetensors") for folder in (ours, theirs))
     differences = torch.cat([(ours[name] - x).abs().flatten() for name, x in theirs.items()])
-    # Adam makes much of gradients that are zero but for rounding: those of a hundredth of the weights.
+    # Adam makes much of gradients that are zero but for rounding, as some hundredth of them is.
     most = differences.sort().values[: int(0.99 * len(differences))]
     assert most.mean() < 1e-6
     assert differences.mean() < 1e-4  # an update fewer makes 1.6e-3

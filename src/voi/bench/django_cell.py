@@ -53,7 +53,7 @@ def measure(
         "written": _written(_folder(model, run, test) / HYPOTHESES),
         "steps": training.trainer.total,
         "cpu_seconds": training.cpu_seconds,
-        "curve": training.watch.points,
+        "curve": training.curve,
     }
 
 

@@ -51,7 +51,6 @@ class Frozen:
     codec: Codec
     common: Int[Tensor, "batch n"]
     networks: Networks  # the decoder, and the fixed order it was trained on
-    region_size: int
 
 
 def frozen_decoder(folder: Path, size: DecoderSize, said: Callable[[str], None] = print) -> Frozen:
@@ -61,16 +60,16 @@ def frozen_decoder(folder: Path, size: DecoderSize, said: Callable[[str], None] 
     experiment = config.experiment({"decoder": size_table(size.width, size.layers), **table})
     corpus, _ = build_corpus(examples, codec, experiment.data)
     batch = collate(corpus, np.arange(len(corpus)))
-    region_size = 0 if batch.features is None else batch.features.shape[-1]
     with alone(folder):
         if not (folder / "manifest.json").is_file():
             torch.manual_seed(size.seed)
+            region_size = 0 if batch.features is None else batch.features.shape[-1]
             networks = Networks.of(experiment, codec, region_size)
             _train(networks, batch, experiment, size, said)
-            checkpoint.save(folder, experiment, codec, networks, region_size)
+            checkpoint.save(folder, experiment, codec, networks)
     networks = checkpoint.load(folder).networks
     networks.eval().requires_grad_(False)
-    return Frozen(batch, codec, networks.orders(batch).mode, networks, region_size)
+    return Frozen(batch, codec, networks.orders(batch).mode, networks)
 
 
 def _examples(size: DecoderSize) -> tuple[list[Example], Codec]:

@@ -44,14 +44,14 @@ def measure(experiment: Experiment, is_known: bool, run: Path, size: SplitSize) 
     prepared = prepare(experiment)
     known = KnownOrder(prepared.task, prepared.codec) if is_known else None
     training = train_cell(prepared, run, known)
-    reached = training.watch.reached(TOLD, after=_start_of_decoder(training.trainer))
+    reached = training.reached(TOLD, after=_start_of_decoder(training.trainer))
     torch.manual_seed(0)
     return {
         **tested(training.trainer.networks, prepared, size),
         "steps_to_95": reached["step"],
         "cpu_seconds_to_95": reached["cpu_seconds"],
         "cpu_seconds": training.cpu_seconds,
-        "curve": training.watch.points,
+        "curve": training.curve,
     }
 
 
@@ -75,12 +75,11 @@ def tested(networks: Networks, prepared: Prepared, size: SplitSize) -> dict[str,
     judge = Judge(prepared.task, prepared.codec, examples, corpus)
     max_length = prepared.experiment.search.max_length
     found: dict[str, list[float]] = {}
-    device = networks.decoder.embedding.weight.device
     for rows in make_batches(corpus.targets.lengths, corpus.source_lengths, 64):
-        measured = _of_batch(networks, judge, collate(corpus, rows).to(device), max_length)
+        measured = _of_batch(networks, judge, collate(corpus, rows).to(networks.device), max_length)
         for name, values in measured.items():
             found.setdefault(name, []).extend(values)
-    bounded = collate(corpus, np.arange(min(size.likelihoods, len(corpus)))).to(device)
+    bounded = collate(corpus, np.arange(min(size.likelihoods, len(corpus)))).to(networks.device)
     bounds = likelihoods(networks, bounded, size.likelihood_samples)
     num_tokens = int((bounded.lengths + 1).sum())
     means = {name: float(np.mean(values)) if values else None for name, values in found.items()}

@@ -150,7 +150,7 @@ def recover(
     """
     experiment = _experiment(recipe, size, steps)
     torch.manual_seed(seed)
-    networks = Networks.of(experiment, frozen.codec, frozen.region_size)
+    networks = Networks.of(experiment, frozen.codec, frozen.networks.region_size)
     networks.decoder.load_state_dict(frozen.networks.decoder.state_dict())
     networks.decoder.requires_grad_(False)
     phase, update = experiment.training.phases[0], updating(experiment, networks)

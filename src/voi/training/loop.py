@@ -52,6 +52,7 @@ class Progress:
     position: int = 0  # batches taken of the epoch
     best: float = -math.inf  # validation score
     seconds: float = 0.0  # of updates; log lines, validations and checkpoints are not counted
+    cpu_seconds: float = 0.0  # the same of the processor, by all threads of the main process
     window: dict[str, float] = field(default_factory=dict)  # sums since the last log line
 
 
@@ -84,7 +85,6 @@ class Trainer:
         validate: Callable[[Networks], Mapping[str, Any]],
         distance: Callable[[Scored], float | None],
         watcher: Watcher,
-        region_size: int = 0,
         world: World = World(),
     ):
         self.experiment, self.config = experiment, experiment.training
@@ -97,7 +97,6 @@ class Trainer:
         self.networks = placed(networks, experiment, world)
         self.corpus, self.codec, self.run_folder = corpus, codec, run
         self.validate, self.distance, self.watcher = validate, distance, watcher
-        self.region_size = region_size
         self.progress = Progress()
         share = 1.0 if self.config.split == "batches" else 1 / world.size
         self.decoder_optimiser = Optimiser(
@@ -157,9 +156,10 @@ class Trainer:
             factor = rate_factor(phase, progress.phase_step, total)
             beta = entropy_weight(phase, progress.phase_step, total)
             group = self._group(batches, phase.accumulate)
-            started = time.monotonic()
+            started, worked = time.monotonic(), time.process_time()
             updated = update(group, progress.phase_step, factor, beta)
             progress.seconds += time.monotonic() - started
+            progress.cpu_seconds += time.process_time() - worked
             self._check(updated)
             progress.step += 1
             progress.phase_step += 1
@@ -175,7 +175,7 @@ class Trainer:
         if phase.order not in ("", self.experiment.order.kind):
             counts = word_counts(self.codec)
             decoder, order = self.networks.decoder, self.experiment.order
-            made = make_orders(phase.order, order, counts, decoder, self.region_size)
+            made = make_orders(phase.order, order, counts, decoder, self.networks.region_size)
             orders = made.to(self.device)
         if isinstance(orders, OrderGenerator) and phase.share:
             orders.share(self.networks.decoder)
@@ -260,7 +260,8 @@ class Trainer:
             networks.to(self.device).eval()
             with seeded(self.config.seed, self.device), torch.no_grad():
                 values = self.validate(networks)
-            log.write("valid", self.progress.step, values)
+            spent = {"cpu_seconds": self.progress.cpu_seconds}
+            log.write("valid", self.progress.step, {**spent, **values})
             self.watcher.validated(self.progress, values)
             score = values["score"]
         del networks
@@ -270,7 +271,7 @@ class Trainer:
             self._save("best")
 
     def _new_networks(self) -> Networks:
-        return Networks.of(self.experiment, self.codec, self.region_size)
+        return Networks.of(self.experiment, self.codec, self.networks.region_size)
 
     def _check(self, updated: Updated) -> None:
         values = (updated.loss, updated.decoder_norm, updated.order_norm)
@@ -332,9 +333,7 @@ class Trainer:
         if not self.world.is_main:
             checkpoint.take_part(self.networks, self._state())
             return
-        checkpoint.save(
-            folder, self.experiment, self.codec, self.networks, self.region_size, self._state()
-        )
+        checkpoint.save(folder, self.experiment, self.codec, self.networks, self._state())
 
     def _is_snapshot(self, step: int) -> bool:
         """Is the checkpoint of a step kept for good?"""
