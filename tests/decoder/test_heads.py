@@ -144,3 +144,19 @@ def test_confident_tokens_keep_their_gradient_in_bfloat16(rows_per_chunk):
     sure = (probs > 0.99) & (probs < 0.9999)
     assert sure.any()
     assert (found - expected)[sure].norm() < 0.05 * expected[sure].norm()
+
+
+def test_a_frequent_token_keeps_the_gradient_of_smoothing_in_bfloat16():
+    """Its rows are many and small; each of them is lost where they are added in bfloat16."""
+    hidden, weight, _ = inputs(torch.bfloat16)
+    hidden = hidden.detach().repeat(50, 1) / 4 + 1
+    tokens = torch.full((len(hidden),), PRODUCIBLE[2])
+    coarse, fine = weight.detach().requires_grad_(), weight.detach().double().requires_grad_()
+
+    def smoothed(terms):
+        return 0.9 * terms[0].sum() + 0.1 * terms[1].sum()
+
+    smoothed(token_terms(hidden, coarse, tokens)).backward()
+    smoothed(plain_terms(hidden.double(), fine, tokens)).backward()
+    row = PRODUCIBLE[2]
+    assert (coarse.grad - fine.grad)[row].norm() < 0.01 * fine.grad[row].norm()

@@ -140,12 +140,13 @@ class _TokenTerms(torch.autograd.Function):
         if of_mean is not None:
             back = of_mean.unsqueeze(-1).to(hidden.dtype)
             grad_hidden += (mean_weight - weight[tokens]) * back
-            scaled = hidden * back
+            scaled = precise(hidden * back)
             shared = scaled.sum(0) / (len(weight) - len(NEVER_PRODUCED))
+            grad_weight = precise(grad_weight)  # rows of a frequent token are many and small
             grad_weight += shared
             grad_weight[list(NEVER_PRODUCED)] -= shared
             grad_weight.index_add_(0, tokens, scaled, alpha=-1)
-        return grad_hidden, grad_weight, None
+        return grad_hidden, grad_weight.to(weight.dtype), None
 
 
 class SlotHead(nn.Module):
