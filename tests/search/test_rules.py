@@ -21,6 +21,24 @@ def test_gaps_open_only_where_they_stand():
     assert [i for i, gap in enumerate(rule.gaps) if gap] == [1, 6]
 
 
+def test_gaps_and_prefixes_of_code_are_cut_as_code():
+    codec = build_codec(
+        {"pretokenizer": "code"}, [Example("x", "if x:\n    a = foo(x) + y\nself.x = foo(y)")]
+    )
+
+    def ids(*words):
+        return tuple(codec.target_ids(words, None))
+
+    assert rules_with_gaps("x = ___ + y", codec, None).given == ids("x", "=", "+", "y")
+    nested = rules_with_gaps("if x:\n    ___ = foo(___)", codec, None)
+    assert nested.given == ids("if", "x", ":", "⏎", "⇥", "=", "foo", "(", ")")
+    assert [i for i, gap in enumerate(nested.gaps) if gap] == [5, 8]
+    assert rules_with_prefix("self.x = foo (", codec, None).given == ids(
+        "self", ".", "x", "=", "foo", "("
+    )
+    assert rules_with_prefix("if x:\n    ", codec, None).given == ids("if", "x", ":", "⏎", "⇥")
+
+
 def test_a_gap_may_come_first_and_two_together_are_one():
     rule = rules_with_gaps("___ ___ x", CODEC, None)
     assert rule.given == _ids("x")

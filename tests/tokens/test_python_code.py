@@ -36,9 +36,17 @@ def test_strings_are_one_token():
     assert CODE.target_tokens("f'{a + 1} b' + 'c  d'") == ["f'{a + 1} b'", "+", "'c  d'"]
 
 
-@pytest.mark.parametrize("text", ["it's what", "a ? b", "x = (1,", "  a\n b", "$ echo  'a b'", ""])
+@pytest.mark.parametrize(
+    "text", ["it's what", "a ? b", 'x = """(', "  a\n b", "$ echo  'a b'", ""]
+)
 def test_what_is_no_python_is_words(text):
     assert CODE.target_tokens(text) == text.split()
+
+
+def test_brackets_may_stay_open():
+    assert CODE.target_tokens("if a:\n  x.y = f(1,[b\n") == [
+        *("if", "a", ":", LINE_END, INDENT, "x", ".", "y", "=", "f", "(", "1", ",", "[", "b")
+    ]
 
 
 PIECES = ["a", "( a )", "'x y'", "a = 1.5", "if a :", "  a", "# c", "(", "$"]

@@ -7,6 +7,7 @@ from voi.data import Source
 from voi.errors import DataError
 from voi.tokens import UNK, Codec
 from voi.tokens.bpe import MARK
+from voi.tokens.gaps import tokens_around_gaps
 from voi.tokens.vocabulary import SPECIALS
 
 GAP = "___"
@@ -68,8 +69,9 @@ def rules_with_gaps(text: str, codec: Codec, source: Source) -> Rules:
         raise DataError(f"expected a text with {GAP} where something is missing, got {text!r}")
     given: list[int] = []
     gaps, sealed = [False], [False]
-    for i, piece in enumerate(pieces):
-        ids = _known_ids(piece, codec, source)
+    around = tokens_around_gaps(pieces, codec.tokenizer)
+    for i, (piece, tokens) in enumerate(zip(pieces, around, strict=True)):
+        ids = _known_ids(tokens, codec, source)
         given += ids
         gaps += [False] * len(ids)
         sealed += [False] * len(ids)
@@ -87,7 +89,8 @@ def rules_with_gaps(text: str, codec: Codec, source: Source) -> Rules:
 
 def rules_with_prefix(text: str, codec: Codec, source: Source) -> Rules:
     """Return the rules of a text that is to be continued at its end."""
-    given = tuple(_known_ids(text, codec, source))
+    tokens, _ = tokens_around_gaps((text, ""), codec.tokenizer)
+    given = tuple(_known_ids(tokens, codec, source))
     closed = (False,) * len(given)
     return Rules(given, open_slots=(*closed, True), gaps=(*closed, False))
 
@@ -99,7 +102,8 @@ def rules_with_keywords(
 
     A word of several tokens stays whole.
     """
-    encoded = [_known_ids(word, codec, source) for word in words]
+    cut = codec.tokenizer.target_tokens
+    encoded = [_known_ids(cut(word), codec, source) for word in words]
     if not all(encoded):
         raise DataError(f"expected keywords, one in {list(words)} has no token: leave it out")
     if not in_order:
@@ -130,8 +134,8 @@ def _marks(codec: Codec) -> frozenset[int]:
     return frozenset(bare if codec.config.kind == "bpe" and len(bare) < len(starts) else ())
 
 
-def _known_ids(text: str, codec: Codec, source: Source) -> list[int]:
-    tokens = codec.tokenizer.target_tokens(text)
+def _known_ids(tokens: Sequence[str], codec: Codec, source: Source) -> list[int]:
+    """Return the ids of tokens; unknown ones are an error that names them."""
     ids = codec.target_ids(tokens, source)
     unknown = [token for token, number in zip(tokens, ids, strict=True) if number == UNK]
     if unknown:

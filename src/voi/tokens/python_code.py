@@ -19,7 +19,8 @@ class PythonCode:
 
     Written back, tokens stand apart by one space; lines and indentation are kept, blank lines
     and the width of indentation are not. The text means the same to Python and has the same
-    tokens again. A target that Python cannot split is taken as words between white space.
+    tokens again. Brackets may stay open. A target that Python cannot split is taken as words
+    between white space.
 
     >>> PythonCode().target_tokens("f(x)[1:] += 'a b'")
     ['f', '(', 'x', ')', '[', '1', ':', ']', '+=', "'a b'"]
@@ -31,10 +32,13 @@ class PythonCode:
         return _WORD_OR_MARK.findall(text)
 
     def target_tokens(self, text: str) -> list[str]:
+        tokens: list[str] = []
         try:
-            tokens = list(_lexed(text))
-        except (tokenize.TokenError, SyntaxError):
-            return text.split()
+            for token in _lexed(text):
+                tokens.append(token)  # those before an error are kept
+        except (tokenize.TokenError, SyntaxError) as error:
+            if not _ends_within_brackets(error):
+                return text.split()
         while tokens and tokens[-1] in (LINE_END, DEDENT):
             tokens.pop()
         return tokens
@@ -52,6 +56,12 @@ class PythonCode:
             else:
                 words.append(token)
         return "\n".join(lines)
+
+
+def _ends_within_brackets(error: Exception) -> bool:
+    """Return whether all that Python misses is the rest of the text: it gave every token."""
+    is_early = isinstance(error, tokenize.TokenError)
+    return is_early and "multi-line statement" in str(error.args[0])
 
 
 def _lexed(text: str) -> Iterator[str]:
