@@ -50,7 +50,7 @@ def trainer_speed(prepared: Prepared, phase: Phase, repetitions: int) -> float:
     for step, batch in enumerate(batches):
         if step == 2:
             start = time.perf_counter()
-        update([batch], step, 1.0, 1.0)
+        update([batch], len(batch), step, 1.0, 1.0)
     return num_tokens(batches[2:]) / (time.perf_counter() - start)
 
 

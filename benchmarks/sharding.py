@@ -45,7 +45,7 @@ class Trained:
     def updates(self) -> None:
         for _ in range(STEPS):
             start = time.perf_counter()
-            self.update([self.batch], 0, 1e-4, 1.0)
+            self.update([self.batch], len(self.batch), 0, 1e-4, 1.0)
             self.seconds.append(time.perf_counter() - start)
 
     def validation(self) -> None:

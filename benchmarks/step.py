@@ -140,7 +140,7 @@ def measured(width: int, length: int, repetitions: int) -> dict[str, float]:
     for watch.repetition in range(repetitions + 1):
         step(training, watch)
         with watch("whole update"):
-            training.update([training.batch], 0, RATE, 1.0)
+            training.update([training.batch], len(training.batch), 0, RATE, 1.0)
     return watch.medians()
 
 

@@ -36,9 +36,7 @@ def test_strings_are_one_token():
     assert CODE.target_tokens("f'{a + 1} b' + 'c  d'") == ["f'{a + 1} b'", "+", "'c  d'"]
 
 
-@pytest.mark.parametrize(
-    "text", ["it's what", "a ? b", 'x = """(', "  a\n b", "$ echo  'a b'", ""]
-)
+@pytest.mark.parametrize("text", ["it's what", "a ? b", 'x = """(', "  a\n b", "$ echo  'a b'", ""])
 def test_what_is_no_python_is_words(text):
     assert CODE.target_tokens(text) == text.split()
 

@@ -115,7 +115,7 @@ def _train(
     update, num_right = updating(experiment, networks), 0
     start = time.process_time()
     for step in range(size.max_steps):
-        updated = update([batch], step, min(1.0, (step + 1) / 100), 0.0)
+        updated = update([batch], len(batch), step, min(1.0, (step + 1) / 100), 0.0)
         if (step + 1) % CHECK_EVERY == 0:
             num_right = num_written(networks, batch)
         if num_right == len(batch):

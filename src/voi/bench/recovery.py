@@ -158,7 +158,7 @@ def recover(
     for step in range(steps):
         start = time.process_time()
         factor, beta = rate_factor(phase, step, steps), entropy_weight(phase, step, steps)
-        updated = update([frozen.batch], step, factor, beta)
+        updated = update([frozen.batch], len(frozen.batch), step, factor, beta)
         cpu += time.process_time() - start
         if (step + 1) * POINTS // steps > step * POINTS // steps:
             found = _distances(networks, frozen, CURVE_SAMPLES)

@@ -79,4 +79,4 @@ def training_step(
     if isinstance(networks.orders, OrderGenerator):
         networks.orders.share(networks.decoder)
     update = updating(experiment, networks)
-    return lambda: update([batch], 0, 1e-4, 1.0)
+    return lambda: update([batch], len(batch), 0, 1e-4, 1.0)

@@ -5,7 +5,7 @@ import math
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,9 +155,10 @@ class Trainer:
         while progress.phase_step < total and not self._is_stopped():
             factor = rate_factor(phase, progress.phase_step, total)
             beta = entropy_weight(phase, progress.phase_step, total)
-            group = self._group(batches, phase.accumulate)
+            rows = [next(batches) for _ in range(phase.accumulate)]
+            num_examples = sum(map(len, rows))
             started, worked = time.monotonic(), time.process_time()
-            updated = update(group, progress.phase_step, factor, beta)
+            updated = update(self._group(rows), num_examples, progress.phase_step, factor, beta)
             progress.seconds += time.monotonic() - started
             progress.cpu_seconds += time.process_time() - worked
             self._check(updated)
@@ -283,18 +284,17 @@ class Trainer:
                 f"start a new run with lower learning rates"
             )
 
-    def _group(self, batches: Iterator[np.ndarray], count: int) -> Iterator[Batch]:
+    def _group(self, rows: Sequence[np.ndarray]) -> Iterator[Batch]:
         """Yield this process's batches of an update.
 
         Random numbers start anew with every batch of every update, from the seed and these two
         numbers alone: what is drawn depends neither on the number of processes nor on stops.
         """
         splits_orders = self.config.split == "orders"
-        for number in range(count):
-            rows = next(batches)
+        for number, of_batch in enumerate(rows):
             if splits_orders or number % self.world.size == self.world.rank:
                 self._start_random_numbers(self.progress.step, number)
-                yield collate(self.corpus, rows).to(self.device)
+                yield collate(self.corpus, of_batch).to(self.device)
 
     def _start_random_numbers(self, *place: int) -> None:
         """Let what is drawn next depend on the seed and a place in the run alone."""

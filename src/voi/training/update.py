@@ -67,19 +67,29 @@ class Update:
         self.uses_ppo = experiment.objective.estimator == "ppo"
 
     def __call__(
-        self, batches: Iterable[Batch], step: int, factor: float, entropy_weight: float
+        self,
+        batches: Iterable[Batch],
+        num_examples: int,
+        step: int,
+        factor: float,
+        entropy_weight: float,
     ) -> Updated:
-        """Return what one update at a step of the phase did, from one or more batches."""
+        """Return what one update at a step of the phase did, from one or more batches.
+
+        `num_examples` are those of all its batches, other processes' as well: each counts the same.
+        """
         decoder_learns, orders_learn = self._turns(step)
         self._set_training(decoder_learns, orders_learn and not self.uses_ppo)
         parts = [
-            self._accumulate(batch, decoder_learns, orders_learn, entropy_weight)
+            self._accumulate(
+                batch, len(batch) / num_examples, decoder_learns, orders_learn, entropy_weight
+            )
             for batch in batches
         ]
         norms = [0.0, 0.0]
         if orders_learn and self.uses_ppo:  # before the decoder moves: it may share its embedding
             with self.decoder_optimiser.aside():
-                norms[1] = self._ppo(parts, factor, entropy_weight)
+                norms[1] = self._ppo(parts, num_examples, factor, entropy_weight)
         if decoder_learns:
             norms[0] = self.decoder_optimiser.step(self.phase.decoder_rate * factor)
         self.decoder_optimiser.clear()  # what a shared encoder got from the generator's turn
@@ -105,14 +115,19 @@ class Update:
         return is_decoders, not is_decoders
 
     def _accumulate(
-        self, batch: Batch, decoder_learns: bool, orders_learn: bool, entropy_weight: float
+        self,
+        batch: Batch,
+        share: float,
+        decoder_learns: bool,
+        orders_learn: bool,
+        entropy_weight: float,
     ) -> Scored:
-        """Add one batch's gradients and return its scored orders."""
+        """Add the gradients of one batch, a share of the update, and return its scored orders."""
         loss, scored = self.networks(
             lambda: self._score(batch, decoder_learns, orders_learn, entropy_weight)
         )
         if loss.requires_grad:
-            (loss / self.phase.accumulate).backward()
+            (loss * share).backward()
         return scored
 
     def _score(
@@ -159,7 +174,9 @@ class Update:
             return 0.0
         return self.phase.align * self.orders.alignment(self.decoder)
 
-    def _ppo(self, parts: list[Scored], factor: float, entropy_weight: float) -> float:
+    def _ppo(
+        self, parts: list[Scored], num_examples: int, factor: float, entropy_weight: float
+    ) -> float:
         """Take the inner steps of PPO on orders that were scored before; return the last norm."""
         config, norm = self.experiment.objective, 0.0
         fixed = []
@@ -170,7 +187,7 @@ class Update:
         for _ in range(config.ppo_steps):
             for part, old, gain in fixed:
                 loss = self.networks(partial(self._ppo_loss, part, gain, old, entropy_weight))
-                (loss / self.phase.accumulate).backward()
+                (loss * (len(part.batch) / num_examples)).backward()
             norm = self.order_optimiser.step(self.phase.order_rate * factor)
             self.decoder_optimiser.clear()
         return norm
