@@ -56,6 +56,7 @@ LAYERS = {
     "objective": 8,
     "networks": 8,
     "memory": 9,
+    "arguments": 8,
     "likelihood": 9,
     "checkpoint": 9,
     "training": 10,

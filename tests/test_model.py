@@ -162,11 +162,20 @@ def test_a_single_text_beside_a_single_source(model):
         ({"beam": "5"}, "beam must be a whole number, got '5'"),
         ({"nbest": 1.5}, "nbest must be a whole number, got 1.5"),
         ({"length_penalty": "1"}, "length_penalty must be a number, got '1'"),
+        ({"beam": True}, "beam must be a whole number, got True"),
+        ({"first": -1}, "first, the number of the first source, must be at least 0, got -1"),
     ],
 )
 def test_arguments_of_another_kind(model, options, message):
     with pytest.raises(ConfigError, match=message):
         model.generate(SOURCES[:1], **options)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("sources", [None, 3])
+def test_what_is_no_list_of_sources(model, sources):
+    with pytest.raises(ConfigError, match=f"expected a list of sources, got {sources}"):
+        model.generate(sources)
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -7,9 +7,10 @@ from voi.data import Example, Source, Task
 from voi.data.example import first
 from voi.data.tasks import best_orders, split_names
 from voi.devices import seeded
-from voi.model import ANY_LENGTH, Model
+from voi.model import Model
 from voi.search import Hypothesis
 from voi.tokens import build_corpus
+from voi.tokens.limits import ANY_LENGTH
 from voi.validation import Judge, Validation, validate
 
 NUM_ORDERS = 4  # drawn of each target for the ELBO

@@ -1,8 +1,8 @@
 """A trained model as its users see it: sources in, hypotheses, orders and likelihoods out."""
 
 import dataclasses
-import reprlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -13,9 +13,10 @@ from huggingface_hub import snapshot_download
 
 from voi import checkpoint
 from voi.analysis import order_of_slots
+from voi.arguments import check_counts, check_form, check_numbers, check_sources
 from voi.batch import Batch, collate
 from voi.checkpoint import Checkpoint
-from voi.config import DataConfig, Experiment
+from voi.config import Experiment
 from voi.data import Example, Regions, Source, Task
 from voi.data.tasks import make_task
 from voi.decoder.cache import Stepper
@@ -34,10 +35,10 @@ from voi.search import (
     rules_with_prefix,
     search,
 )
+from voi.search.hypothesis import merged
 from voi.search.rules import check_lengths
 from voi.tokens import Codec, Corpus, Ragged
 
-ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)
 _EXAMPLES_AT_ONCE = 32
 
 
@@ -121,13 +122,14 @@ class Model:
         """
         if isinstance(sources, str):
             sources, gaps, prefix = [sources], _listed(gaps), _listed(prefix)
+        check_sources(sources)
         sources = list(sources)
-        _check_numbers(Integral, beam=beam, nbest=nbest, max_length=max_length, first=first)
-        _check_numbers(Real, length_penalty=length_penalty)
+        _check_whole(beam=beam, nbest=nbest, max_length=max_length, first=first)
+        check_numbers("a number", Real, length_penalty=length_penalty)
         given = {"beam": beam, "length_penalty": length_penalty, "max_length": max_length or None}
         asked: dict[str, Any] = {name: x for name, x in given.items() if x is not None}
         options = dataclasses.replace(self.experiment.search, **asked)
-        _check_counts(sample, merge, nbest, options.beam)
+        check_counts(sample, merge, nbest, options.beam, first)
         rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
         check_lengths(rules, options.max_length)
         stepper, results = Stepper(self.networks.decoder), []
@@ -147,7 +149,7 @@ class Model:
             )
             for source, hypotheses in zip(sources[part], found, strict=True):
                 made = [self._hypothesis(one, source) for one in hypotheses]
-                results.append(_merged(made)[:nbest] if merge else made)
+                results.append(merged(made)[:nbest] if merge else made)
         return results
 
     def _rules(
@@ -163,27 +165,21 @@ class Model:
         if len(given) > 1:
             raise ConfigError("give one of gaps, prefix and keywords, not several")
         for name, entries in forms.items():
-            _check_form(name, entries)
+            check_form(name, entries)
         if given and len(given[0]) != len(sources):
             raise ConfigError(
                 f"expected one text or list of keywords per source, got {len(given[0])} for "
                 f"{len(sources)} sources"
             )
-        if gaps is not None:
-            return [
-                rules_with_gaps(text, self.codec, source)
-                for text, source in zip(gaps, sources, strict=True)
-            ]
-        if prefix is not None:
-            return [
-                rules_with_prefix(text, self.codec, source)
-                for text, source in zip(prefix, sources, strict=True)
-            ]
-        if keywords is not None:
-            return [
-                rules_with_keywords(words, self.codec, source, in_order=in_order)
-                for words, source in zip(keywords, sources, strict=True)
-            ]
+        makers: Mapping[str, Callable[..., Rules]] = {
+            "gaps": rules_with_gaps,
+            "prefix": rules_with_prefix,
+            "keywords": partial(rules_with_keywords, in_order=in_order),
+        }
+        for name, entries in forms.items():
+            if entries is not None:
+                of_one = zip(entries, sources, strict=True)
+                return [makers[name](entry, self.codec, source) for entry, source in of_one]
         return [Rules()] * len(sources)
 
     def _hypothesis(self, found: Found, source: Source) -> Hypothesis:
@@ -212,7 +208,7 @@ class Model:
         It is the most likely one under q(z | x, y), or, with `samples`, a list of sampled ones.
         With `beam` it is searched under the decoder instead (SAO).
         """
-        _check_numbers(Integral, samples=samples, beam=beam)
+        _check_whole(samples=samples, beam=beam)
         if min(beam, samples) < 0:
             raise ConfigError(f"samples and beam must not be negative, got {samples} and {beam}")
         if beam and samples:
@@ -231,7 +227,7 @@ class Model:
 
     def log_likelihood(self, source: Source, target: str, samples: int = 64) -> Likelihood:
         """Return a lower bound on log p(y | x) in nats, and its exact value for short targets."""
-        _check_numbers(Integral, samples=samples)
+        _check_whole(samples=samples)
         if samples < 1:
             raise ConfigError(f"samples must be at least 1, got {samples}")
         return likelihoods(self.networks, self._batch(source, target), samples)[0]
@@ -267,68 +263,12 @@ class Model:
         return collate(corpus, np.arange(len(sources))).to(self.device)
 
 
+def _check_whole(**given: object) -> None:
+    check_numbers("a whole number", Integral, **given)
+
+
 def _listed(text: Sequence[str] | None) -> Sequence[str] | None:
     return [text] if isinstance(text, str) else text
-
-
-def _check_numbers(kind: type, **given: object) -> None:
-    """Raise the error of the first argument that is no number of this kind."""
-    for name, value in given.items():
-        if value is not None and not isinstance(value, kind):
-            expected = "a whole number" if kind is Integral else "a number"
-            raise ConfigError(f"{name} must be {expected}, got {value!r}")
-
-
-def _check_counts(sample: object, is_merged: bool, nbest: int, beam: int) -> None:
-    """Raise where samples, merging, n-best lists and the beam do not go together."""
-    if sample is not None and not isinstance(sample, Sampling):
-        raise ConfigError(f"sample must be as in voi.Sampling(num_samples=5), got {sample!r}")
-    if sample and is_merged:
-        raise ConfigError("merge adds up the orders found by a beam: give it without sample")
-    if sample and nbest > 1:
-        raise ConfigError(f"samples are counted by sample.num_samples, not nbest (got {nbest})")
-    if nbest < 1:
-        raise ConfigError(f"nbest must be at least 1, got {nbest}")
-    if not sample and nbest > beam:
-        raise ConfigError(f"nbest must be at most the beam, got {nbest} and {beam}: widen the beam")
-
-
-_FORMS = {"gaps": '["a ___ bus"]', "prefix": '["a red"]', "keywords": '[["bus", "red"]]'}
-
-
-def _check_form(name: str, given: Any) -> None:
-    """Raise the error of gaps, prefix or keywords that are no list with an entry per source."""
-    is_right = _are_texts(given)
-    if name == "keywords":
-        is_right = _is_list(given) and all(map(_are_texts, given))
-    if given is not None and not is_right:
-        raise ConfigError(
-            f"{name} must be a list with one entry per source, as in {name}={_FORMS[name]}, got "
-            f"{reprlib.repr(given)}"
-        )
-
-
-def _are_texts(value: Any) -> bool:
-    return _is_list(value) and all(isinstance(text, str) for text in value)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Collection) and not isinstance(value, str)
-
-
-def _merged(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
-    """Return one hypothesis per text, the best of its orders, with all their probability."""
-    by_text: dict[str, list[Hypothesis]] = {}
-    for hypothesis in hypotheses:
-        by_text.setdefault(hypothesis.text, []).append(hypothesis)
-    merged = [_merge(group) for group in by_text.values()]
-    return sorted(merged, key=lambda h: -h.score)
-
-
-def _merge(group: Sequence[Hypothesis]) -> Hypothesis:
-    best = max(group, key=lambda h: h.score)
-    total = torch.tensor([h.score for h in group], dtype=torch.float64).logsumexp(0)
-    return dataclasses.replace(best, score=total.item())
 
 
 def load(path: str | Path, device: str = "cpu") -> Model:

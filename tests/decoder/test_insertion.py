@@ -306,3 +306,13 @@ def test_orders_of_another_shape_are_refused(shape):
     batch = text_batch([[4, 5]], [[4]])
     with pytest.raises(ValueError, match=r"orders must be \[K, batch, n\]"):
         tiny_decoder().log_prob(batch, torch.zeros(shape, dtype=torch.long))
+
+
+@pytest.mark.parametrize("order", [[0, 0, 2], [1, 2, 0], [0, 3, 2]])
+def test_what_is_no_order_is_refused(order):
+    batch = text_batch([[4, 5], [4, 5, 4]], [[4], [4]])
+    orders = torch.tensor([[[1, 0, 2], [2, 0, 1]]])
+    assert tiny_decoder().log_prob(batch, orders).shape == (1, 2)
+    orders[0, 0] = torch.tensor(order)
+    with pytest.raises(ValueError, match="every position of its target once"):
+        tiny_decoder().log_prob(batch, orders)

@@ -34,6 +34,12 @@ def test_noise_is_standard_gumbel():
     assert (noise.mean() - reference.mean).abs() < errors() * reference.stddev / 200_000**0.5
 
 
+def test_noise_has_no_end_at_the_bits_of_float32(monkeypatch):
+    monkeypatch.setattr(torch, "rand", lambda shape, **kind: torch.full(shape, 1 - 1e-12, **kind))
+    for law in (torch.float32, torch.bfloat16):
+        assert gumbel_noise(torch.empty(1, dtype=law)).item() == pytest.approx(27.63, abs=1e-2)
+
+
 @pytest.mark.parametrize("n", range(1, 6))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_samples_are_the_best_matchings_of_the_noisy_scores(n, dtype):

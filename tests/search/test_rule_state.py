@@ -92,6 +92,18 @@ def test_a_beam_wider_than_there_are_choices(beam, num_given):
         _check(found, rule)
 
 
+@pytest.mark.parametrize("options", [{}, {"sampling": Sampling()}], ids=["greedy", "sample"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_mark_takes_no_room_that_a_gap_and_a_word_need(seed, options):
+    decoder = tiny_decoder(9, seed=seed)
+    rule = Rules((), (True,), (True,), ((5,),), marks=frozenset({4, 6, 7}))
+    source = decoder.encode(text_batch([[4]], [[5, 4]]))
+    ((found,),) = search(decoder, source, rules=[rule], max_length=rule.least_length, **options)
+    text = ids_in_reading_order(found)
+    assert 5 in text
+    assert set(text) - rule.marks
+
+
 def test_score_counts_the_given_words():
     rule = Rules((4, 6), (False, True, False), (False, True, False))
     source = DECODER.encode(text_batch([[4]], [[5, 4]]))

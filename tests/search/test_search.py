@@ -193,8 +193,10 @@ def test_bad_sampling(options):
 
 def test_more_best_than_beams():
     decoder = tiny_decoder()
-    with pytest.raises(ValueError, match="nbest must be at most the beam, got 3 and 2"):
+    with pytest.raises(ValueError, match="nbest must be at most the beam, 2, got 3"):
         search(decoder, _source(decoder), beam=2, nbest=3)
+    with pytest.raises(ValueError, match="nbest must be at most 1 where samples are drawn, got 2"):
+        search(decoder, _source(decoder), sampling=Sampling(), beam=3, nbest=2)
 
 
 def test_draws_depend_on_the_seed_and_the_number_alone():
@@ -273,6 +275,16 @@ def test_samples_of_a_decoder_that_gives_no_numbers_are_an_error():
     source = source._replace(states=source.states * torch.nan)
     with pytest.raises(FloatingPointError, match="gives no numbers"):
         search(decoder, source, max_length=3, sampling=Sampling())
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 2}, {"sampling": Sampling()}], ids=str)
+def test_slot_scores_that_are_no_numbers_are_an_error(options):
+    decoder = tiny_decoder(7)
+    source = decoder.encode(text_batch([[]], [[4]]))
+    with torch.no_grad():
+        decoder.slots.word.weight[0, 0] = torch.nan
+    with pytest.raises(FloatingPointError, match="gives no numbers"):
+        search(decoder, source, max_length=3, **options)
 
 
 @pytest.mark.parametrize("sampling", [None, Sampling()])

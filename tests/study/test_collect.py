@@ -10,11 +10,11 @@ import torch
 from study_models import CAPTIONS, TEXTS
 from voi.batch import collate
 from voi.errors import DataError, MissingExtraError
-from voi.model import ANY_LENGTH
 from voi.study import examples_of, generated_traces, learned_traces, run_series
 from voi.study.collect import has_sentences, token_counts
 from voi.study.pictures import data_uri, pictures_of, region_views
 from voi.tokens import build_corpus
+from voi.tokens.limits import ANY_LENGTH
 
 
 def reversed_orders(example):

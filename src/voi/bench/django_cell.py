@@ -21,12 +21,13 @@ from voi.errors import CheckpointError
 from voi.evaluation import Settings, System, default_metrics, evaluate, score_outputs
 from voi.evaluation.likelihoods import PerToken
 from voi.evaluation.run import HYPOTHESES
-from voi.model import ANY_LENGTH, Model
+from voi.model import Model
 from voi.networks import word_counts
 from voi.objective import elbo
 from voi.orders import make_orders
 from voi.prepared import prepare
 from voi.tokens import build_corpus
+from voi.tokens.limits import ANY_LENGTH
 
 SAMPLES = 4  # orders of each target whose parts and distances are measured
 _LIKELIHOODS = ("log_p_bound", "elbo")  # those that every target has

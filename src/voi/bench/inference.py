@@ -21,11 +21,12 @@ from voi.data.example import first
 from voi.data.tasks import chosen_split
 from voi.devices import seeded
 from voi.errors import ConfigError
-from voi.model import ANY_LENGTH, Model
+from voi.model import Model
 from voi.networks import Networks
 from voi.orders import OrderGenerator, search_orders
 from voi.progress import Told, untold
 from voi.tokens import Corpus, build_corpus
+from voi.tokens.limits import ANY_LENGTH
 
 FILES = "orders-runtime"  # .csv, .json and .svg
 

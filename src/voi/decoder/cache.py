@@ -229,7 +229,7 @@ class Stepper:
         """Return the part of the names' logits that the state before a step contributes."""
         assert self.slots is not None
         keys = cache.slot_keys[:, : cache.used].flatten(1, 2).transpose(-1, -2)
-        logits = precise(self.slots.state(states) @ keys) * self.slots.scale
+        logits = precise((self.slots.state(states) * self.slots.scale) @ keys)
         return logits.unflatten(-1, (-1, 2))
 
     def slot_logits_by_token(
@@ -238,7 +238,7 @@ class Stepper:
         """Return the part that tokens contribute, at the pool entries from `first` on."""
         assert self.slots is not None
         keys = cache.slot_token_keys[:, first : cache.used].flatten(1, 2).transpose(-1, -2)
-        logits = precise(self.decoder.token_vectors(tokens) @ keys) * self.slots.scale
+        logits = precise((self.decoder.token_vectors(tokens) * self.slots.scale) @ keys)
         return logits.unflatten(-1, (-1, 2))
 
 

@@ -11,7 +11,12 @@ from voi.config import DecoderConfig
 from voi.decoder.heads import SlotHead, token_terms
 from voi.decoder.source import SourceEncoder, SourceStates
 from voi.layers import Block, InsertionBias, sinusoids
-from voi.permutation import insertion_neighbours, relative_positions, token_mask
+from voi.permutation import (
+    insertion_neighbours,
+    is_permutation,
+    relative_positions,
+    token_mask,
+)
 from voi.tokens.vocabulary import END, START
 
 
@@ -74,6 +79,11 @@ class InsertionDecoder(nn.Module):
 
     def log_prob(self, batch: Batch, orders: Int[Tensor, "K batch n"]) -> Float[Tensor, "K batch"]:
         """Return log p(y, z | x) of each target in each of its orders, in nats."""
+        _check_shape(batch, orders)
+        if not bool(is_permutation(orders, batch.lengths).all()):
+            raise ValueError(
+                "an order has every position of its target once, and padding in its place"
+            )
         return self.step_log_probs(batch, orders).joint
 
     def step_log_probs(
@@ -83,11 +93,7 @@ class InsertionDecoder(nn.Module):
         source: SourceStates | None = None,
     ) -> StepLogProbs:
         """Return the terms of log p(y, z | x); `source` saves encoding the source again."""
-        if orders.ndim != 3 or not len(orders) or orders.shape[1:] != batch.target.shape:
-            raise ValueError(
-                f"orders must be [K, batch, n], at least one of each target and as wide as targets "
-                f"{list(batch.target.shape)}, got {list(orders.shape)}"
-            )
+        _check_shape(batch, orders)
         source = source or self.encode(batch)
         by_example = orders.transpose(0, 1)  # [batch, K, n]: rows of one source side by side
         num_orders = by_example.shape[1]
@@ -177,6 +183,14 @@ class InsertionDecoder(nn.Module):
             insertion_neighbours(orders),
         )
         return terms.masked_fill(~real, 0.0)
+
+
+def _check_shape(batch: Batch, orders: Tensor) -> None:
+    if orders.ndim != 3 or not len(orders) or orders.shape[1:] != batch.target.shape:
+        raise ValueError(
+            f"orders must be [K, batch, n], at least one of each target and as wide as targets "
+            f"{list(batch.target.shape)}, got {list(orders.shape)}"
+        )
 
 
 def _written(n: int, device: torch.device) -> Bool[Tensor, "{n} {n}"]:

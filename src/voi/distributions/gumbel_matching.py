@@ -80,7 +80,7 @@ class GumbelMatching(ScoredLaw):
     @torch.no_grad()
     def sample(self, sample_shape: _size = ()) -> Tensor:
         logits = self.logits.expand(*sample_shape, *self.logits.shape)
-        scores = gumbel_noise(logits).double().add_(logits)  # [*sample, *batch, n, n]
+        scores = gumbel_noise(logits).add_(logits)  # [*sample, *batch, n, n]
         lengths = self.lengths.expand(scores.shape[:-2])
         if self.sampler == "sinkhorn":
             scores = log_sinkhorn(scores / self.tau, lengths, self.sinkhorn_iterations).exp()

@@ -38,8 +38,7 @@ class BestPairs:
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
         beam = state.scores.shape[1]
         log_probs = state.rules.allow_tokens(stepper.token_log_probs(state.states))
-        log_probs = log_probs.masked_fill(state.closed.unsqueeze(-1), -torch.inf)
-        _check_numbers(log_probs)
+        log_probs = _numbers(log_probs.masked_fill(state.closed.unsqueeze(-1), -torch.inf))
         bounds = log_probs + state.scores.unsqueeze(-1)  # no pair of this token can score higher
         count = min(beam + 2, log_probs.shape[-1])
         while True:
@@ -75,9 +74,19 @@ class BestPairs:
         return Choice(parents, tokens, slots, token_scores, slot_scores), worst
 
 
-def _check_numbers(log_probs: Float[Tensor, "batch beam v"]) -> None:
+def _numbers(log_probs: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Return the same values; if one is no number, raise."""
     if bool(log_probs.isnan().any()):
         raise FloatingPointError("the decoder gives no numbers: look at weights and sources")
+    return log_probs
+
+
+def _slot_scores(
+    stepper: Stepper, state: SearchState, tokens: Int[Tensor, "batch beam choices"]
+) -> Float[Tensor, "batch beam choices slots"]:
+    """Return log p(slot | token), before rules."""
+    found = stepper.slot_log_probs(state.cache, state.states, tokens, state.reading)
+    return _numbers(found)
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,7 @@ def _pairs(
     tokens: Int[Tensor, "batch beam choices"],
 ) -> _Pairs:
     """Return the pairs of some tokens with all slots; END has one place, and no slot term."""
-    slot_scores = stepper.slot_log_probs(state.cache, state.states, tokens, state.reading)
+    slot_scores = _slot_scores(stepper, state, tokens)
     slot_scores = state.rules.allow_slots(slot_scores, tokens)
     end = torch.full_like(slot_scores, -torch.inf)
     end[..., -1] = 0.0
@@ -118,13 +127,12 @@ class ByChance:
     top_p: float = 1.0
 
     def __call__(self, stepper: Stepper, state: SearchState) -> Choice:
-        of_tokens = stepper.token_log_probs(state.states)
-        _check_numbers(of_tokens)
+        of_tokens = _numbers(stepper.token_log_probs(state.states))
         assert state.chances is not None
         for_tokens, for_slots = state.chances[:, state.history.tokens.shape[-1]].unbind(-1)
         tokens = self._draw(state.rules.allow_tokens(of_tokens), for_tokens)
         only = tokens.unsqueeze(-1)  # one choice each
-        of_slots = stepper.slot_log_probs(state.cache, state.states, only, state.reading)
+        of_slots = _slot_scores(stepper, state, only)
         allowed = state.rules.allow_slots(of_slots, only)
         is_end = tokens == END
         allowed = torch.where(is_end[..., None, None], of_slots, allowed).squeeze(2)

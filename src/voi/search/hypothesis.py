@@ -1,7 +1,10 @@
 """A written target: what it says, and in which order it came to say it."""
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+import torch
 
 from voi.analysis import Trace, steps_of
 
@@ -44,3 +47,18 @@ class Hypothesis:
             slot_scores=self.slot_scores if self.token_scores else None,
             reference=reference,
         )
+
+
+def merged(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """Return one hypothesis per text, the best of its orders, with all their probability."""
+    by_text: dict[str, list[Hypothesis]] = {}
+    for hypothesis in hypotheses:
+        by_text.setdefault(hypothesis.text, []).append(hypothesis)
+    found = [_merge(group) for group in by_text.values()]
+    return sorted(found, key=lambda h: -h.score)
+
+
+def _merge(group: Sequence[Hypothesis]) -> Hypothesis:
+    best = max(group, key=lambda h: h.score)
+    total = torch.tensor([h.score for h in group], dtype=torch.float64).logsumexp(0)
+    return dataclasses.replace(best, score=total.item())

@@ -117,8 +117,10 @@ class RuleState:
         usable = torch.where(self.is_tight.unsqueeze(-1), self.gaps, self.open) & ~self.sealed
         stuck = ~usable.any(-1, keepdim=True)  # no slot for a piece that lengthens a word
         allowed[..., self.joins] = allowed[..., self.joins].masked_fill(stuck, -math.inf)
-        cramped = (self.is_tight & self.gaps.any(-1) & ~self.missing.any(-1)).unsqueeze(-1)
-        allowed[..., self.marks] = allowed[..., self.marks].masked_fill(cramped, -math.inf)
+        cramped = (self.is_tight & self.gaps.any(-1)).unsqueeze(-1)
+        if len(self.marks) and bool(cramped.any()):  # a mark fills no gap and takes its room
+            in_vain = cramped & ~self._wanted(allowed.shape[-1])[..., self.marks]
+            allowed[..., self.marks] = allowed[..., self.marks].masked_fill(in_vain, -math.inf)
         if bool(is_given.any()):
             token = self.given[:, min(self.step, self.given.shape[1] - 1)]
             forced = _only(log_probs, token[:, None, None].expand(*ends.shape, 1))

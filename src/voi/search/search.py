@@ -83,8 +83,9 @@ def search(
     Draws depend on the seed and on an example's number, counted from `first`, and not on what else
     is in the batch.
     """
-    if not sampling and nbest > beam:
-        raise ValueError(f"nbest must be at most the beam, got {nbest} and {beam}")
+    if nbest > (1 if sampling else beam):
+        most = "1 where samples are drawn" if sampling else f"the beam, {beam}"
+        raise ValueError(f"nbest must be at most {most}, got {nbest}")
     num_examples, device = source.mask.shape[0], source.mask.device
     copies = sampling.num_samples if sampling else 1  # each drawn on its own, as one more example
     batch, beam = num_examples * copies, 1 if sampling else beam

@@ -12,13 +12,14 @@ from voi.data import Example, Regions, Source, Task
 from voi.data.example import source_text
 from voi.data.tasks import best_orders, chosen_split, target_kind
 from voi.devices import seeded
-from voi.model import ANY_LENGTH, Model
+from voi.model import Model
 from voi.plots.stepper import RegionView
 from voi.progress import Told, untold
 from voi.search import Hypothesis
 from voi.study.pictures import Pictures, region_views
 from voi.study.series import Series
 from voi.tokens import Codec, Corpus, build_corpus
+from voi.tokens.limits import ANY_LENGTH
 
 MOST_VIEWS = 50  # images in the gallery
 EXAMPLES_AT_ONCE = 32

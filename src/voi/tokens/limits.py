@@ -7,6 +7,8 @@ from voi.config import DataConfig
 from voi.data.example import Example, place_of
 from voi.data.readers import MAX_SHOWN, shown
 
+ANY_LENGTH = DataConfig(max_source_length=10**9, max_target_length=10**9)
+
 
 @dataclass
 class Limit:
