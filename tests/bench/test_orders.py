@@ -202,6 +202,10 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         (["orders", "--seeds", 0], "Invalid value for '--seeds'"),
         (["django", "--epochs", 0], "--epochs must be positive, got 0.0"),
         (["recovery", "--steps", 0], "Invalid value for '--steps'"),
+        (["orders", "--threads", 0], "Invalid value for '--threads'"),
+        (["django", "--threads", 0], "Invalid value for '--threads'"),
+        (["recovery", "--threads", 0], "Invalid value for '--threads'"),
+        (["recovery", "--width", 0], "Invalid value for '--width'"),
     ],
     ids=str,
 )

@@ -15,6 +15,10 @@ Beam = Annotated[
 ]
 _DEVICE = typer.Option(help="cpu, cuda, cuda:1, ...")
 Device = Annotated[str, _DEVICE]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change one field of an experiment."),
+]
 DeviceOfRuns = Annotated[str | None, _DEVICE]  # of commands that may have no run; None: cpu
 
 app = typer.Typer(

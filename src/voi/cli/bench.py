@@ -23,6 +23,8 @@ from voi.cli.watching import EvaluationBar
 from voi.errors import ConfigError
 from voi.model import load
 
+Threads = Annotated[int, typer.Option(min=1, help="Threads of torch.")]
+
 bench = typer.Typer(
     no_args_is_help=True,
     help="Measure experiments: the paper's, and our own.\n\nExample: voi bench orders --quick",
@@ -31,7 +33,7 @@ app.add_typer(bench, name="bench")
 
 
 def started(threads: int) -> Console:
-    """Set threads and allocator as `voi train` does, print the machine, return the console."""
+    """Set threads, keep freed memory as `voi train` does, print the machine; return the console."""
     torch.set_num_threads(threads)
     keep_freed_memory()
     console = plain_console()
@@ -66,17 +68,19 @@ def runtime(
         typer.Option(help="Without RUN: target lengths, comma between; default: 8,16,32,64,128."),
     ] = None,
     width: Annotated[
-        int | None, typer.Option(help="Without RUN: width of the networks; default: 128.")
+        int | None, typer.Option(min=1, help="Without RUN: width of the networks; default: 128.")
     ] = None,
     layers: Annotated[
         int | None,
-        typer.Option(help="Without RUN: layers of source encoder and decoder each; default: 2."),
+        typer.Option(
+            min=1, help="Without RUN: layers of source encoder and decoder each; default: 2."
+        ),
     ] = None,
     beam: Annotated[int, typer.Option(min=1, help="Beam of the searched order.")] = 8,
     repetitions: Annotated[
         int, typer.Option(min=1, help="Of each measurement; the median counts.")
     ] = 5,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 2,
+    threads: Threads = 2,
     out: Annotated[
         Path | None,
         typer.Option(

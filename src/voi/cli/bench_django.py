@@ -9,8 +9,8 @@ import typer
 from voi.bench import django as django_bench
 from voi.bench import django_tables
 from voi.bench.django import DjangoSize
-from voi.cli.app import otherwise
-from voi.cli.bench import bench, print_table, started
+from voi.cli.app import Changes, otherwise
+from voi.cli.bench import Threads, bench, print_table, started
 from voi.cli.drawing import say
 from voi.errors import ConfigError
 from voi.evaluation import Settings
@@ -40,11 +40,8 @@ def django(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two orders, one epoch.")] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one field of all experiments."),
-    ] = None,
-    threads: Annotated[int, typer.Option(help="Threads of torch.")] = 1,
+    settings: Changes = None,
+    threads: Threads = 1,
     out: Annotated[Path, typer.Option(help="Folder for runs, cells, tables and plots.")] = Path(
         "runs/bench-django"
     ),

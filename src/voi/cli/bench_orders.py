@@ -9,8 +9,8 @@ import typer
 from voi.bench import order_tables
 from voi.bench import orders as order_bench
 from voi.bench.orders import OrderSize, SplitSize
-from voi.cli.app import otherwise
-from voi.cli.bench import bench, print_table, started
+from voi.cli.app import Changes, otherwise
+from voi.cli.bench import Threads, bench, print_table, started
 from voi.cli.drawing import say
 from voi.errors import ConfigError
 
@@ -37,11 +37,8 @@ def orders(
         bool,
         typer.Option("--quick", help="Three tasks, three methods, one seed, a fifth of the steps."),
     ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one field of all experiments."),
-    ] = None,
-    threads: Annotated[int, typer.Option(help="Threads of torch.")] = 1,
+    settings: Changes = None,
+    threads: Threads = 1,
     out: Annotated[Path, typer.Option(help="Folder for runs, cells, table and plot.")] = Path(
         "runs/bench-orders"
     ),

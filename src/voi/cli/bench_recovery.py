@@ -9,7 +9,7 @@ from voi.bench import recovery as recoveries
 from voi.bench import recovery_tables
 from voi.bench.frozen import DecoderSize
 from voi.cli.app import otherwise
-from voi.cli.bench import bench, print_table, started
+from voi.cli.bench import Threads, bench, print_table, started
 from voi.cli.drawing import say
 
 QUICK_STEPS, STEPS = 300, 15_000
@@ -33,9 +33,9 @@ def recovery(
         str, typer.Option(help="Which cells, patterns with commas between: gumbel-matching.xl.*")
     ] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Six cells, about ten minutes.")] = False,
-    width: Annotated[int, typer.Option(help="Width of both networks.")] = 64,
-    layers: Annotated[int, typer.Option(help="Layers of encoder and decoder each.")] = 2,
-    threads: Annotated[int, typer.Option(help="Threads of torch.")] = 1,
+    width: Annotated[int, typer.Option(min=1, help="Width of both networks.")] = 64,
+    layers: Annotated[int, typer.Option(min=1, help="Layers of encoder and decoder each.")] = 2,
+    threads: Threads = 1,
     out: Annotated[Path, typer.Option(help="Folder for cells, tables and plots.")] = Path(
         "runs/bench-recovery"
     ),

@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Table
 
 from voi import config, experiments
-from voi.cli.app import app
+from voi.cli.app import Changes, app
 from voi.cli.console import plain_console
 from voi.cli.drawing import print_stacked, say
 from voi.cli.own_data import (
@@ -72,9 +72,7 @@ def check(
     target: TargetFile = None,
     valid: ValidFile = None,
     test: TestFile = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one field.")
-    ] = None,
+    settings: Changes = None,
 ) -> None:
     """Print counts, lengths, vocabulary, unknown words, repetitions and the longest examples.
 

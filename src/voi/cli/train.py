@@ -12,7 +12,7 @@ from rich.table import Table
 
 from voi import config, experiments, runs
 from voi.allocator import keep_freed_memory
-from voi.cli.app import app
+from voi.cli.app import Changes, app
 from voi.cli.console import plain_console
 from voi.cli.drawing import say
 from voi.cli.lasting import lasting_console
@@ -55,10 +55,7 @@ def train(
             help="voi, l2r, r2l, common, rare, random, tree, sao (after l2r) or module:function."
         ),
     ] = "",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one field of the experiment."),
-    ] = None,
+    settings: Changes = None,
     out: Annotated[Path | None, typer.Option(help="Run folder; default runs/TASK.")] = None,
     resume: Annotated[
         Path | None, typer.Option(help="Go on with a run from its last checkpoint.")
