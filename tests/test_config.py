@@ -143,6 +143,11 @@ def test_phases_take_the_fields_of_training_as_defaults():
             'set order.kind = "l2r" in all phases (got l2r, random)',
         ),
         (["objective.ppo_steps=0"], "objective.ppo_steps must be at least 1, got 0"),
+        (["objective.ppo_clip=0.2"], 'ppo_clip does nothing here: set objective.estimator = "ppo"'),
+        (
+            ["objective.standardize_floor=2.0"],
+            "does nothing here: set objective.standardize = true",
+        ),
         (["training.log_every=0"], "training.log_every must be at least 1, got 0"),
         (["training.validate_every=0"], "training.validate_every must be at least 1, got 0"),
         (["training.checkpoint_every=0"], "training.checkpoint_every must be at least 1, got 0"),

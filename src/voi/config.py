@@ -15,6 +15,7 @@ from voi.tables import (
     require_between,
     require_fractions,
     require_least,
+    require_read,
     unknown_name,
 )
 
@@ -186,6 +187,10 @@ class ObjectiveConfig:
             f"objective.standardize_floor must be positive, got {self.standardize_floor}",
         )
         require_least(self, "objective.", ppo_steps=1, ppo_clip=0)
+        advice = "set objective.standardize = true"
+        require_read(self, "objective.", self.standardize, advice, "standardize_floor")
+        is_ppo, advice = self.estimator == "ppo", 'set objective.estimator = "ppo"'
+        require_read(self, "objective.", is_ppo, advice, "ppo_steps", "ppo_clip")
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,16 @@ def require_fractions(config: object, where: str, *names: str) -> None:
             require(0 <= share < 1, f"{where}{name} must be in [0, 1), got {share}")
 
 
+def require_read(config: Any, where: str, is_read: bool, advice: str, *names: str) -> None:
+    """Raise the error of the first field that is set, but read under other settings alone."""
+    if is_read:
+        return
+    defaults = {field.name: field.default for field in dataclasses.fields(config)}
+    for name in names:
+        is_default = getattr(config, name) == defaults[name]
+        require(is_default, f"{where}{name} does nothing here: {advice}, or leave it out")
+
+
 def _entries(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 

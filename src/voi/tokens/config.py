@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from voi.errors import ConfigError
-from voi.tables import require_least
+from voi.tables import require_least, require_read
 from voi.tokens.moses import Moses
 from voi.tokens.python_code import PythonCode
 from voi.tokens.words import Folded, Tokenizer, Words
@@ -34,8 +34,10 @@ class TokensConfig:
                 'data.tokens.copy copies whole words: set data.tokens.kind = "words", '
                 "or leave copying out, since pieces can spell any word"
             )
-        if self.kind == "bpe" and self.max_size:
-            raise ConfigError("data.tokens.max_size is for words: set data.tokens.size for bpe")
+        is_bpe, where = self.kind == "bpe", "data.tokens."
+        require_read(self, where, not is_bpe, "set data.tokens.size for bpe", "max_size")
+        require_read(self, where, is_bpe, 'set data.tokens.kind = "bpe"', "size")
+        require_read(self, where, self.copy, "set data.tokens.copy = true", "num_copies")
 
 
 MANY_UNKNOWN = 0.1  # share of target tokens that a model should know
