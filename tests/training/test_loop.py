@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from small_runs import Quiet, settings_of, tiny_trainer
 from voi import checkpoint, runs
 from voi.errors import CheckpointError, DataError
+from voi.layers import Block
 from voi.objective import ppo_loss
 from voi.training import TrainingError
 from voi.training.log import SPEEDS
@@ -224,10 +225,19 @@ def test_accumulated_batches_equal_one_large_batch(tmp_path, batch_size, count):
         torch.testing.assert_close(first[name], second[name], atol=2e-4, rtol=1e-3)
 
 
-def test_bfloat16_trains(tmp_path):
-    watcher = Quiet()
-    assert tiny_trainer(tmp_path / "run", "training.precision=bfloat16", watcher=watcher).run()
-    assert all(torch.isfinite(torch.tensor(line.get("loss", 0.0))) for line in watcher.logged)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_training_computes_in_the_precision_asked_for(tmp_path, precision):
+    trainer = tiny_trainer(tmp_path / "run", f"training.precision={precision}")
+    seen = set()
+
+    def look(module, _, output):
+        if module.training:  # validation is in float32
+            seen.add(output.dtype)
+
+    for network in (trainer.networks.decoder, trainer.networks.orders):
+        network.blocks[0].feed_forward.register_forward_hook(look)
+    assert trainer.run()
+    assert seen == {getattr(torch, precision)}
 
 
 def test_embeddings_are_not_aligned_while_there_is_one(tmp_path):
@@ -284,9 +294,11 @@ def test_searched_orders_train(tmp_path):
     assert tiny_trainer(tmp_path / "run", *settings).run()
 
 
-def test_recomputed_states_change_nothing(tmp_path):
+def test_recomputed_states_change_nothing(tmp_path, monkeypatch):
     """Dropout included: what is computed again draws the same."""
-    weights = []
+    weights, computed = [], []
+    output = Block._output
+    monkeypatch.setattr(Block, "_output", lambda *x: computed.append(len(weights)) or output(*x))
     for flag in ("false", "true"):
         settings = ["decoder.dropout=0.2", "order.dropout=0.2", f"training.recompute={flag}"]
         trainer = tiny_trainer(tmp_path / flag, *settings)
@@ -294,6 +306,16 @@ def test_recomputed_states_change_nothing(tmp_path):
         weights.append(trainer.networks.state_dict())
     for name, plain in weights[0].items():
         torch.testing.assert_close(weights[1][name], plain, rtol=0, atol=1e-5)
+    assert computed.count(1) > 1.5 * computed.count(0)  # in the forward and the backward pass
+
+
+def test_blocks_are_compiled_where_it_is_asked_for(tmp_path, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(Block, "compile", lambda block: compiled.append(block))
+    tiny_trainer(tmp_path / "plain")
+    assert not compiled
+    networks = tiny_trainer(tmp_path / "compiled", "training.compile=true").networks
+    assert compiled == [module for module in networks.modules() if isinstance(module, Block)]
 
 
 @pytest.mark.slow
