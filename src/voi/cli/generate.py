@@ -20,7 +20,7 @@ from voi.analysis import to_record
 from voi.cli.app import Beam, Device, app, names_of, refuse, split_keywords
 from voi.cli.console import plain_console
 from voi.cli.drawing import draw_steps, visible
-from voi.data.files import FileTask
+from voi.data.tasks import has_sources
 from voi.errors import ConfigError, DataError, VoiError
 from voi.lines import is_packed, not_text, to_utf8, unpacked
 from voi.model import Model, load
@@ -173,10 +173,7 @@ class _OddLines:
 def _has_sources(model: Model) -> bool:
     """Was a model trained with sources, as far as its data is still there to tell?"""
     try:
-        task = model.task()
-        if isinstance(task, FileTask):  # which is not read for this
-            return bool(task.source_key)
-        return task.split("valid")[0].source is not None
+        return has_sources(model.task())
     except VoiError:
         return True
 

@@ -13,6 +13,7 @@ from voi.cli.app import Beam, Device, app, refuse, split_keywords
 from voi.cli.console import plain_console
 from voi.cli.drawing import draw_steps, say, visible
 from voi.data import Example, ImageTask, Regions, Source
+from voi.data.tasks import has_sources
 from voi.errors import ConfigError, DataError, VoiError
 from voi.model import Model, load
 from voi.plots.output import FIGURE_SUFFIXES, PAGE_SUFFIXES, output_path
@@ -85,10 +86,11 @@ def show(
 def _check_sourceless(model: Model) -> None:
     """Raise if the model was trained with sources, as far as its data is still there to tell."""
     try:
-        example = model.task().split("valid")[0]
+        task = model.task()
+        example = task.split("valid")[0] if has_sources(task) else None
     except VoiError:
         return
-    if example.source is not None:
+    if example is not None:
         raise ConfigError(f"this run has sources: give one, such as {str(example.source)!r}")
 
 

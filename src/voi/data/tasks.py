@@ -122,6 +122,17 @@ def make_task(name: str, options: Mapping[str, Any]) -> Task:
     return cast(Task, from_table(cast(type, made), options, where="data.options."))
 
 
+def has_sources(task: Task) -> bool:
+    """Return whether the examples of a task have sources; files are not read for this.
+
+    >>> has_sources(FileTask(train="no-such-file.tsv", source_key="")), has_sources(Addition())
+    (False, True)
+    """
+    if isinstance(task, FileTask):
+        return bool(task.source_key)
+    return task.split("valid")[0].source is not None
+
+
 def located(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a task with absolute paths: they name the same files from anywhere.
 
