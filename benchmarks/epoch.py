@@ -17,8 +17,8 @@ import torch
 
 from measure import Silent, machine, print_table
 from voi import config, experiments, runs
-from voi.allocator import keep_freed_memory
 from voi.prepared import prepare
+from voi.process import tune_for_training
 
 SETTINGS = [
     "data.tokens={min_count=1}",
@@ -37,8 +37,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
+    tune_for_training()  # as `voi train` does
     torch.set_num_threads(arguments.threads)
-    keep_freed_memory()  # as `voi train` does
     table = experiments.load_table("django-small")
     table["training"]["phases"] = [{}]
     share = ["training.epochs=0.1"] if arguments.quick else []

@@ -18,13 +18,13 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from measure import interleaved, machine, print_table, ratio
-from voi.allocator import keep_freed_memory
 from voi.attention import attend
 from voi.bench.timing import Timed
 from voi.distributions import GumbelMatching, PlackettLuce, log_permanent_bethe
 from voi.distributions.matching import assignment
 from voi.linear import linear
 from voi.permutation import insertion_neighbours, insertion_slots, relative_positions
+from voi.process import tune_for_training
 
 ROWS = 128  # batch 32, K = 4
 
@@ -173,8 +173,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
+    tune_for_training()  # as training does
     torch.set_num_threads(arguments.threads)
-    keep_freed_memory()  # as training does
     print(machine())
     rows = []
     sizes = (8,) if arguments.quick else (8, 12, 16, 32, 64)

@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 from measure import machine, memory_of, print_table
-from voi.allocator import keep_freed_memory
 from voi.bench.steps import NetworkSize, make_networks, random_batch, training_step
 from voi.memory import training_memory
+from voi.process import keep_freed_memory
 
 WMT = {"width": 512, "layers": 6, "heads": 8, "vocabulary": 32000}
 SMALL = {"width": 128, "layers": 2, "heads": 4, "vocabulary": 8000}

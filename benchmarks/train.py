@@ -20,9 +20,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from measure import interleaved, machine, print_table
-from voi.allocator import keep_freed_memory
 from voi.batch import Batch
 from voi.bench.steps import NetworkSize, random_batch, training_step
+from voi.process import tune_for_training
 from voi.tokens import END, PAD, START
 
 SIZES = {
@@ -145,8 +145,8 @@ def main() -> None:
     parser.add_argument("--turns", type=int, help="default 7; width 512 or --quick: 3")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of the peer
+    tune_for_training()  # as `voi train` does
     torch.set_num_threads(arguments.threads)
-    keep_freed_memory()  # as `voi train` does
     print(machine())
     header = ["step", "ms", "tokens/s", "times l2r", "operations", "over them", "of the peak"]
     for width in arguments.widths:

@@ -22,7 +22,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = {
     "errors": 0,
     "version": 0,
-    "allocator": 0,
+    "process": 0,
     "atomic": 0,
     "attention": 0,
     "claims": 0,

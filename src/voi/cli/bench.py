@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 from voi import plots
-from voi.allocator import keep_freed_memory
 from voi.bench import inference
 from voi.bench import runtime as runtimes
 from voi.bench.cells import Rows
@@ -22,6 +21,7 @@ from voi.cli.drawing import say
 from voi.cli.watching import EvaluationBar
 from voi.errors import ConfigError
 from voi.model import load
+from voi.process import tune_for_training
 
 Threads = Annotated[int, typer.Option(min=1, help="Threads of torch.")]
 
@@ -33,9 +33,9 @@ app.add_typer(bench, name="bench")
 
 
 def started(threads: int) -> Console:
-    """Set threads, keep freed memory as `voi train` does, print the machine; return the console."""
+    """Set up torch as `voi train` does, and its threads; print the machine; return the console."""
+    tune_for_training()
     torch.set_num_threads(threads)
-    keep_freed_memory()
     console = plain_console()
     console.print(machine())
     return console

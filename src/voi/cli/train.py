@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 from voi import config, experiments, runs
-from voi.allocator import keep_freed_memory
 from voi.cli.app import Changes, app
 from voi.cli.console import plain_console
 from voi.cli.drawing import say
@@ -30,6 +29,7 @@ from voi.cli.watching import TrainingBar
 from voi.errors import ConfigError
 from voi.memory import training_memory
 from voi.prepared import Prepared, prepare
+from voi.process import tune_for_training
 from voi.tables import to_table
 from voi.tokens.config import unknown_advice
 from voi.training import Trainer
@@ -76,6 +76,7 @@ def train(
     if is_list:
         _print_presets(plain_console())
         return
+    tune_for_training()
     if resume is not None:
         if task or order or settings or out or data or source or target or valid or test or dry_run:
             raise ConfigError(
@@ -171,7 +172,6 @@ def _run_name(task: str, prepared: Prepared) -> str:
 
 def _run(trainer: Trainer, run: Path, watch: TrainingBar, console: Console) -> None:
     """Train, then show what was learned, or how to go on if a signal ended it."""
-    keep_freed_memory()
     is_finished = trainer.run()
     trainer.world.leave()
     watch.close()

@@ -1,4 +1,4 @@
-"""Memory that was freed is there for the next step, and a user's own choice is left alone."""
+"""What a process that trains is set to; a user's own choice of memory is left alone."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 SCRIPT = """
 import resource, torch
-from voi.allocator import keep_freed_memory
+from voi.process import keep_freed_memory
 torch.set_num_threads(1)
 kept = {keep}
 layer, rows = torch.nn.Linear(16, 8192), torch.randn(1280, 16)
@@ -45,3 +45,21 @@ def test_freed_memory_is_not_fetched_again():
 
 def test_settings_of_a_user_are_left_alone():
     assert _run("keep_freed_memory()", 1, MALLOC_MMAP_THRESHOLD_="65536")[0] is False
+
+
+TINY = """
+import torch
+from voi.process import tune_for_training
+tune_for_training()
+torch.set_num_threads(2)
+smallest = torch.full((1_000_000,), torch.finfo(torch.float32).tiny)
+print(torch.set_flush_denormal(True), (smallest / 2).count_nonzero().item())
+"""
+
+
+def test_numbers_too_small_are_zero_in_every_thread():
+    done = subprocess.run([sys.executable, "-c", TINY], capture_output=True, text=True, check=True)
+    is_possible, left = done.stdout.split()
+    if is_possible == "False":
+        pytest.skip("this processor has no such setting")
+    assert int(left) == 0
