@@ -19,7 +19,6 @@ def called(monkeypatch):
         return onednn_linear(*inputs)
 
     monkeypatch.setattr("voi.linear._LEAST_PRODUCTS", 0)
-    monkeypatch.setattr("voi.linear._LEAST_WITH_GRADIENT", 0)
     monkeypatch.setattr("voi.linear.onednn_linear", counted)
     if not torch.backends.mkldnn.is_available():
         pytest.skip("torch was built without oneDNN")
@@ -77,14 +76,13 @@ def test_other_numbers_and_switches_are_left_to_torch(called):
 def test_small_products_are_left_to_torch(called, monkeypatch):
     layer = Linear(7, 4)
     monkeypatch.setattr("voi.linear._LEAST_PRODUCTS", 5 * 7 * 4)
-    monkeypatch.setattr("voi.linear._LEAST_WITH_GRADIENT", 6 * 7 * 4)
     with torch.no_grad():
         layer(torch.randn(4, 7))
-    layer(torch.randn(5, 7))
+    layer(torch.randn(4, 7))
     assert not called
     with torch.no_grad():
         layer(torch.randn(5, 7))
-    layer(torch.randn(6, 7))
+    layer(torch.randn(5, 7))
     assert len(called) == 2
 
 

@@ -1,8 +1,8 @@
 """Linear maps by the faster of the two libraries that torch has for products on the processor.
 
 Products of float32 matrices go to the BLAS torch was built with. oneDNN, which torch has as well,
-takes a tenth less time for large ones on processors of AMD, and as much on those of Intel
-(benchmarks/kernels.py); torch itself asks it for other kinds of numbers only.
+takes half of the time on processors of AMD with AVX-512, a tenth less on those without, and as much
+on those of Intel (benchmarks/kernels.py); torch itself asks it for other kinds of numbers only.
 """
 
 from typing import Any
@@ -13,9 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-# Products of two numbers; with fewer the call costs more than it gains.
-_LEAST_PRODUCTS = 10**7
-_LEAST_WITH_GRADIENT = 10**8
+_LEAST_PRODUCTS = 3 * 10**6  # of two numbers; with fewer the call costs more than it gains
 
 
 class Linear(nn.Linear):
@@ -32,13 +30,13 @@ def linear(
 ) -> Float[Tensor, "*rows out"]:
     """Return x @ weight.T + bias; the backward pass is differentiated once only."""
     learns = torch.is_grad_enabled()
-    if not _gains(x, weight, _LEAST_WITH_GRADIENT if learns else _LEAST_PRODUCTS):
+    if not _gains(x, weight):
         return F.linear(x, weight, bias)
     return _Linear.apply(x, weight, bias) if learns else onednn_linear(x, weight, bias)
 
 
-def _gains(x: Tensor, weight: Tensor, least: int) -> bool:
-    is_large = x.numel() * weight.shape[0] >= least and x.ndim > 1
+def _gains(x: Tensor, weight: Tensor) -> bool:
+    is_large = x.numel() * weight.shape[0] >= _LEAST_PRODUCTS and x.ndim > 1
     return is_large and x.dtype == torch.float32 and has_onednn(weight)
 
 
