@@ -95,7 +95,7 @@ def linear_pairs(n: int) -> dict[str, tuple[Timed, Timed, bool]]:
     """Return linear maps of a feed-forward layer and of the token head, batch 32, one order."""
     torch.manual_seed(0)
     found: dict[str, tuple[Timed, Timed, bool]] = {}
-    for width, out in ((128, 512), (512, 2048), (128, 8000)):
+    for width, out in ((64, 64), (64, 256), (128, 512), (512, 2048), (128, 8000)):
         inputs = [
             torch.randn(*shape, requires_grad=True) for shape in ((32 * n, width), (out, width))
         ]
