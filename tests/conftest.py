@@ -39,6 +39,13 @@ def other_seeds(request, monkeypatch):
     shift_seeds(monkeypatch, request.param)
 
 
+@pytest.fixture(autouse=True)
+def _full_precision():
+    """What training sets for its process ends with the test that ran it."""
+    yield
+    torch.set_flush_denormal(False)
+
+
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """The folder of a tiny run at its end, of 12 steps; tests that change it take a copy."""

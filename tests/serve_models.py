@@ -24,10 +24,9 @@ HOSTILE = "<img/src=x/onerror=document.body.dataset.broken=1>"
 def random_model(experiment: config.Experiment) -> Model:
     """Return the model of an experiment as training would begin it, but with rougher weights."""
     prepared = prepare(experiment)
-    networks, size = prepared.networks(), prepared.region_size
     torch.manual_seed(2)  # with these weights the best target is a text of several tokens
-    networks = roughen(networks, scale=0.5)
-    return Model(Checkpoint(prepared.experiment, prepared.codec, networks, size))
+    networks = roughen(prepared.networks(), scale=0.5)
+    return Model(Checkpoint(prepared.experiment, prepared.codec, networks))
 
 
 def chain_model(*settings: str) -> Model:

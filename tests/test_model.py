@@ -162,6 +162,8 @@ def test_a_single_text_beside_a_single_source(model):
         ({"beam": "5"}, "beam must be a whole number, got '5'"),
         ({"nbest": 1.5}, "nbest must be a whole number, got 1.5"),
         ({"length_penalty": "1"}, "length_penalty must be a number, got '1'"),
+        ({"nbest": None}, "nbest must be a whole number, got None"),
+        ({"first": None}, "first must be a whole number, got None"),
         ({"beam": True}, "beam must be a whole number, got True"),
         ({"first": -1}, "first, the number of the first source, must be at least 0, got -1"),
     ],
@@ -172,10 +174,16 @@ def test_arguments_of_another_kind(model, options, message):
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("sources", [None, 3])
+@pytest.mark.parametrize("sources", [None, 3, b"a", {"a": 1}, {"a"}])
 def test_what_is_no_list_of_sources(model, sources):
     with pytest.raises(ConfigError, match=f"expected a list of sources, got {sources}"):
         model.generate(sources)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_sources_may_come_one_after_the_other(model):
+    lines = (source for source in SOURCES)
+    assert model.generate(lines) == model.generate(SOURCES)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -183,8 +191,9 @@ def test_lists_of_targets_are_refused(model):
     for ask in (model.infer_order, model.log_likelihood):
         with pytest.raises(ConfigError, match="got list and list: call it once for each pair"):
             ask(SOURCES[:1], ["A B C"])
-        with pytest.raises(ConfigError, match="samples must be a whole number"):
-            ask(SOURCES[0], "A B C", samples="5")
+        for samples in ("5", None):
+            with pytest.raises(ConfigError, match="samples must be a whole number"):
+                ask(SOURCES[0], "A B C", samples=samples)
 
 
 def _untrained(examples, region_size=0):

@@ -4,6 +4,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
+
+from small_runs import call, settings_of
+from voi.cli.bench import started
 
 SCRIPT = """
 import resource, torch
@@ -45,6 +49,24 @@ def test_freed_memory_is_not_fetched_again():
 
 def test_settings_of_a_user_are_left_alone():
     assert _run("keep_freed_memory()", 1, MALLOC_MMAP_THRESHOLD_="65536")[0] is False
+
+
+def _takes_tiny_numbers_as_zero():
+    return (torch.tensor(torch.finfo(torch.float32).tiny) / 2).item() == 0
+
+
+def test_training_and_benchmarks_are_tuned(monkeypatch, tmp_path, capsys):
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor has no such setting")
+    out = ["--out", str(tmp_path / "run")]
+    for ask in (
+        lambda: call(monkeypatch, "train", "chain", *out, *settings_of()),
+        lambda: started(1),
+    ):
+        torch.set_flush_denormal(False)
+        assert not _takes_tiny_numbers_as_zero()
+        ask()
+        assert _takes_tiny_numbers_as_zero()
 
 
 TINY = """

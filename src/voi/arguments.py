@@ -1,7 +1,7 @@
 """What a user asks of a model, checked: each error says which argument, and what it should be."""
 
 import reprlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Any
 
 from voi.errors import ConfigError
@@ -13,8 +13,7 @@ _FORMS = {"gaps": '["a ___ bus"]', "prefix": '["a red"]', "keywords": '[["bus", 
 def check_numbers(kind: str, is_kind: type, **given: object) -> None:
     """Raise the error of the first argument that is no number of this kind."""
     for name, value in given.items():
-        is_right = isinstance(value, is_kind) and not isinstance(value, bool)
-        if value is not None and not is_right:
+        if not isinstance(value, is_kind) or isinstance(value, bool):
             raise ConfigError(f"{name} must be {kind}, got {value!r}")
 
 
@@ -35,8 +34,8 @@ def check_counts(sample: object, is_merged: bool, nbest: int, beam: int, first: 
 
 
 def check_sources(sources: object) -> None:
-    """Raise where sources are no list."""
-    if not _is_list(sources):
+    """Raise where sources are nothing that gives them one after the other."""
+    if not isinstance(sources, Iterable) or isinstance(sources, str | bytes | Mapping | Set):
         raise ConfigError(f"expected a list of sources, got {reprlib.repr(sources)}")
 
 

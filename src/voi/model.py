@@ -1,7 +1,7 @@
 """A trained model as its users see it: sources in, hypotheses, orders and likelihoods out."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
@@ -97,7 +97,7 @@ class Model:
     @torch.no_grad()
     def generate(
         self,
-        sources: Sequence[Source] | str,
+        sources: Iterable[Source] | str,
         *,
         beam: int | None = None,
         nbest: int = 1,
@@ -124,10 +124,11 @@ class Model:
             sources, gaps, prefix = [sources], _listed(gaps), _listed(prefix)
         check_sources(sources)
         sources = list(sources)
-        _check_whole(beam=beam, nbest=nbest, max_length=max_length, first=first)
-        check_numbers("a number", Real, length_penalty=length_penalty)
-        given = {"beam": beam, "length_penalty": length_penalty, "max_length": max_length or None}
-        asked: dict[str, Any] = {name: x for name, x in given.items() if x is not None}
+        asked = _given(beam=beam, max_length=max_length)
+        _check_whole(nbest=nbest, first=first, **asked)
+        asked |= _given(length_penalty=length_penalty)
+        check_numbers("a number", Real, **asked)
+        asked["max_length"] = max_length or self.experiment.search.max_length
         options = dataclasses.replace(self.experiment.search, **asked)
         check_counts(sample, merge, nbest, options.beam, first)
         rules = self._rules(sources, gaps, prefix, keywords, keywords_in_order)
@@ -265,6 +266,11 @@ class Model:
 
 def _check_whole(**given: object) -> None:
     check_numbers("a whole number", Integral, **given)
+
+
+def _given(**arguments: Any) -> dict[str, Any]:
+    """Return the arguments that are not None."""
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _listed(text: Sequence[str] | None) -> Sequence[str] | None:

@@ -58,8 +58,11 @@ def require_read(config: Any, where: str, is_read: bool, advice: str, *names: st
         return
     defaults = {field.name: field.default for field in dataclasses.fields(config)}
     for name in names:
-        is_default = getattr(config, name) == defaults[name]
-        require(is_default, f"{where}{name} does nothing here: {advice}, or leave it out")
+        default = defaults[name]
+        require(
+            getattr(config, name) == default,
+            f"{where}{name} does nothing here: {advice}, or leave it at {default}",
+        )
 
 
 def _entries(value: Any) -> tuple[Any, ...]:

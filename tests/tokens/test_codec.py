@@ -67,7 +67,10 @@ def test_lowercase():
         ({"kind": "word"}, 'did you mean "words"'),
         ({"kind": "bpe", "copy": True}, "copies whole words"),
         ({"kind": "bpe", "max_size": 9}, "set data.tokens.size"),
-        ({"size": 400}, 'data.tokens.size does nothing here: set data.tokens.kind = "bpe", or'),
+        (
+            {"size": 400},
+            'data.tokens.size does nothing here: set data.tokens.kind = "bpe", or leave',
+        ),
         ({"num_copies": 3}, "data.tokens.num_copies does nothing here: set data.tokens.copy"),
         ({"min_count": 0}, "data.tokens.min_count must be at least 1, got 0"),
         ({"num_copies": 0}, "data.tokens.num_copies"),

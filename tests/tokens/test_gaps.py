@@ -9,7 +9,15 @@ from voi.tokens.moses import Moses
 from voi.tokens.python_code import PythonCode
 from voi.tokens.words import Folded, Words
 
-CODE = ["x = name + y", "if x:\n    name = a", "x = foo(name)", "name", "self.x = foo (name"]
+CODE = [
+    "x = name + y",
+    "if x:\n    name = a",
+    "x = foo(name)",
+    "name",
+    "self.x = foo (name",
+    "f('a b', name)  # a note",
+    "x = name.y",
+]
 PROSE = ["A man, name, is here. He, too.", "name's dog", "it is name.", 'He said "name".']
 
 
@@ -32,6 +40,27 @@ def test_the_tokens_are_those_of_the_whole_text(tokenizer, texts):
 def test_a_gap_beside_letters_is_a_word_of_its_own():
     assert tokens_around_gaps(["re", "ing (", ")"], Words()) == [["re"], ["ing", "("], [")"]]
     assert tokens_around_gaps(["gap", " Gapp", "x"], Moses()) == [["gap"], ["Gapp"], ["x"]]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "text"),
+    [
+        (PythonCode(), "x = foo('a b', "),
+        (PythonCode(), "x = 1  # a note"),
+        (PythonCode(), "self."),
+        (Moses(), "He said."),
+        (Moses(), "He said. "),
+        (Moses(), "Is it?"),
+        (Moses(), "A man, "),
+        (Words(), "He said."),
+    ],
+)
+def test_a_prefix_has_the_tokens_of_the_text(tokenizer, text):
+    assert tokens_around_gaps([text, ""], tokenizer) == [tokenizer.target_tokens(text), []]
+
+
+def test_what_a_tokenizer_removes_makes_no_second_gap():
+    assert tokens_around_gaps(["g\x01ap ", ""], Moses()) == [["gap"], []]
 
 
 def test_pieces_of_words():

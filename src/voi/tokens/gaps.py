@@ -23,24 +23,36 @@ def tokens_around_gaps(pieces: Sequence[str], tokenizer: Tokenizer) -> list[list
     words = tokenizer.inner if isinstance(tokenizer, Subwords) else tokenizer
     around: list[list[str]] = [[]]
     for token in words.target_tokens(whole):
-        first, *rest = re.split(gap, token, flags=re.IGNORECASE)  # its letters may be lowered
-        around[-1] += first.split()
-        around += [part.split() for part in rest]
+        first, *rest = _around(gap, token)
+        around[-1] += first
+        around += rest
     assert len(around) == len(pieces), "a word of letters stays one token, or part of one"
     if isinstance(tokenizer, Subwords):
         return [[x for word in found for x in tokenizer.pieces_of(word)] for found in around]
     return around
 
 
+def _around(gap: str, token: str) -> list[list[str]]:
+    """Return what stands before, between and after the gaps of a token; one without stays whole."""
+    parts = re.split(gap, token, flags=re.IGNORECASE)  # its letters may be lowered
+    if len(parts) == 1:
+        return [[token]]
+    return [[part.strip()] if part.strip() else [] for part in parts]
+
+
 def _word_beside(pieces: Sequence[str]) -> str:
-    """Return a word that stands in none of the pieces, written as at the start of a sentence."""
+    """Return a word that stands in none of the pieces, written as at the start of a sentence.
+
+    Nor in their letters alone: a tokenizer may remove what stands between them.
+    """
+    letters = ["".join(filter(str.isalnum, piece)).lower() for piece in pieces]
     word = "Gap"
-    while any(word.lower() in piece.lower() for piece in pieces):
+    while any(word.lower() in each for each in letters):
         word += "p"
     return word
 
 
 def _joined(left: str, right: str) -> str:
-    """Return two texts as one in which no word begins in one and ends in the other."""
+    """Return two texts as one in which no word or sentence goes on from one into the other."""
     touching = left[-1:] + right[:1]
-    return f"{left} {right}" if re.fullmatch(r"\w\w", touching) else left + right
+    return f"{left} {right}" if re.fullmatch(r"[\w.!?]\w", touching) else left + right

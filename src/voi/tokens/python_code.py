@@ -19,8 +19,8 @@ class PythonCode:
 
     Written back, tokens stand apart by one space; lines and indentation are kept, blank lines
     and the width of indentation are not. The text means the same to Python and has the same
-    tokens again. Brackets may stay open. A target that Python cannot split is taken as words
-    between white space.
+    tokens again. Brackets may stay open, and a last line that is to go on may end. A target that
+    Python cannot split is taken as words between white space.
 
     >>> PythonCode().target_tokens("f(x)[1:] += 'a b'")
     ['f', '(', 'x', ')', '[', '1', ':', ']', '+=', "'a b'"]
