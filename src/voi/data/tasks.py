@@ -123,7 +123,7 @@ def make_task(name: str, options: Mapping[str, Any]) -> Task:
 
 
 def has_sources(task: Task) -> bool:
-    """Return whether the examples of a task have sources; files are not read for this.
+    """Return whether the examples of a task have sources; pairs are not read for this.
 
     >>> has_sources(FileTask(train="no-such-file.tsv", source_key="")), has_sources(Addition())
     (False, True)
