@@ -26,6 +26,7 @@ from voi.errors import ConfigError
 ROOT = Path(__file__).parents[1]
 NOTHING = "Not measured yet.\n"
 COMPARISONS = "comparisons.json"
+FEW = 6  # commits that the README names
 BLOCK = re.compile(
     r"(?<=^<!-- made by benchmarks/pages\.py: )(?P<name>[\w-]+) -->\n.*?(?=^<!-- end -->$)",
     re.MULTILINE | re.DOTALL,
@@ -99,6 +100,16 @@ def commits(results: Results) -> str:
     return f"commit{'s' if len(found) > 1 else ''} {', '.join(found)}"
 
 
+def briefly(results: Results) -> str:
+    """Return the commits where they are few, else their number: the page has them all.
+
+    >>> briefly([{"commit": "a"}, {"commit": "b"}]), briefly([{"commit": i} for i in range(9)])
+    ('commits a, b', '9 commits')
+    """
+    number = len({each.get("commit") for each in results})
+    return commits(results) if number <= FEW else f"{number} commits"
+
+
 def page_block(kind: Kind, folder: Path, results: Results, plots: Path) -> str:
     """Return the made part of an experiment's page; its plots are drawn into a folder."""
     if not results:
@@ -119,7 +130,7 @@ def headline_block(name: str, page: str, results: Results) -> str:
     link = f"[{title_of(page)}](docs/results/{name}/index.md)"
     if not results:
         return f"{link}: not measured yet.\n"
-    about = f"{link}, {commits(results)}. {kind.about(results)}\n"
+    about = f"{link}, {briefly(results)}. {kind.about(results)}\n"
     code = "\n".join(commands_on(page))
     return f"{about}\n```\n{code}\n```\n\n{markdown(kind.headline(results))}"
 
