@@ -106,7 +106,7 @@ def briefly(results: Results) -> str:
     >>> briefly([{"commit": "a"}, {"commit": "b"}]), briefly([{"commit": i} for i in range(9)])
     ('commits a, b', '9 commits')
     """
-    number = len({each.get("commit") for each in results})
+    number = len({str(each.get("commit")).partition("+")[0] for each in results})
     return commits(results) if number <= FEW else f"{number} commits"
 
 

@@ -188,14 +188,14 @@ def seeds(found: Sequence[Result]) -> str:
 
 
 def spread(values: Sequence[float], digits: int = 3) -> str:
-    """Return the mean of some seeds, and their range where there are several.
+    """Return the mean of some seeds, and their range where they differ in these digits.
 
-    >>> spread([0.5]), spread([0.25, 0.75], 2)
-    ('0.500', '0.50 (0.25 to 0.75)')
+    >>> spread([0.25, 0.75], 2), spread([1.0, 0.9999])
+    ('0.50 (0.25 to 0.75)', '1.000')
     """
     if not values:
         return "-"
-    mean = f"{sum(values) / len(values):.{digits}f}"
-    if len(values) == 1:
-        return mean
-    return f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+    mean, least, most = (
+        f"{value:.{digits}f}" for value in (sum(values) / len(values), min(values), max(values))
+    )
+    return mean if least == most else f"{mean} ({least} to {most})"

@@ -20,7 +20,8 @@ SCORES = {
     "exact_match (strict)": "exact match, strict",
     "exact_match (as published)": "exact match, as published",
 }
-COMPARED = {**SCORES, "log_p_bound": "log p per token"}
+BOUND = "log p per token, bound"
+COMPARED = {**SCORES, "log_p_bound": BOUND}
 PARTS = {"all": "All test pairs", "unseen": "Not in train", "seen": "In train as well"}
 _ELBO = {"tokens": "tokens", "slots": "slots", "entropy": "entropy of q"}
 _ORDERS = {"sampled": "q", "mode": "its mode"}
@@ -53,7 +54,7 @@ def tables(results: Sequence[Result]) -> dict[str, Rows]:
 
 def score_rows(cells: Mapping[str, list[Result]], part: str) -> Rows:
     """Return BLEU and exact match, strict and as published, and the bound, on some test pairs."""
-    table = [["order", "pairs", *SCORES.values(), "log p per token"]]
+    table = [["order", "pairs", *SCORES.values(), BOUND]]
     for method, found in cells.items():
         having = [result for result in found if part in result["scores"]]
         values = [_spread([r["scores"][part].get(name) for r in having], 2) for name in SCORES]
@@ -195,7 +196,7 @@ def about(results: Sequence[Result]) -> str:
     limit = first["settings"]["experiment"]["data"]["max_target_length"]
     return (
         f"Django, {count} test pairs, weights of the last of {first['steps']:,} updates, seeds "
-        f"{seeds(results)}, mean (and range where an order has several). log p and distances of "
+        f"{seeds(results)}, mean (and range where seeds differ). log p and distances of "
         f"orders: the {bounded} of the first {tried} targets with at most {limit} tokens."
     )
 

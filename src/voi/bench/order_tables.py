@@ -14,7 +14,7 @@ HEADER = [
     "steps to 95 %", "CPU s to 95 %", "CPU s",
 ]  # fmt: skip
 LEARNED = "voi-gumbel-matching"  # with the law of the presets
-HEADLINE = ("l2r", "random", "sao", LEARNED, "known")
+HEADLINE = ("l2r", "r2l", "random", "sao", LEARNED, "known")
 _DIGITS = {"accuracy": 3, "log_prob": 3, "sampled": 3, "written": 3}
 _TOLD = {"steps_to_95": 0, "cpu_seconds_to_95": 0}
 
@@ -65,8 +65,8 @@ def about(results: Sequence[Result]) -> str:
     sizes = sorted({result["settings"]["test"]["examples"] for result in results})
     return (
         f"Accuracy and distance (NLD) to the best order on {' or '.join(map(str, sizes))} targets "
-        "of the test split, weights of the last step; mean (and range) over seeds where there are "
-        "several."
+        "of the test split, weights of the last step; mean over seeds, and their range where they "
+        "differ."
     )
 
 
