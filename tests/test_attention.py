@@ -123,7 +123,9 @@ def test_functional_gradients_are_left_to_torch(called):
 
 def test_second_derivatives_are_refused(called):
     *heads, bias = inputs(4, 6)
-    value = attend(*heads, visible_keys(6), bias).square().sum()
-    (gradient,) = torch.autograd.grad(value, heads[0], create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        gradient.sum().backward()
+    for behind in (*heads, bias):
+        seen = [x.tanh() for x in (*heads, bias)]  # whose own second derivative would be found
+        value = attend(*seen[:3], visible_keys(6), seen[3]).sum()  # with a constant as gradient
+        (gradient,) = torch.autograd.grad(value, behind, create_graph=True)
+        with pytest.raises(RuntimeError, match="differentiated under"):
+            torch.autograd.grad(gradient.square().sum(), behind)

@@ -88,9 +88,11 @@ def test_small_products_are_left_to_torch(called, monkeypatch):
 
 def test_second_derivatives_are_refused(called):
     x, weight, bias = inputs((5,))
-    (gradient,) = torch.autograd.grad(linear(x, weight, bias).square().sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        gradient.sum().backward()
+    total = linear(x.tanh(), weight.tanh(), bias).sum()  # with a constant as gradient
+    (gradient,) = torch.autograd.grad(total, x, create_graph=True)
+    for behind in (x, weight):
+        with pytest.raises(RuntimeError, match="differentiated under"):
+            torch.autograd.grad(gradient.square().sum(), behind, retain_graph=True)
 
 
 def test_a_vector_and_functional_gradients_are_left_to_torch(called):

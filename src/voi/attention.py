@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
+
+from voi.derivatives import is_plain, once_differentiable
 
 _VECTOR = 16  # float32 numbers in a vector of AVX-512
 
@@ -27,10 +28,14 @@ def attend(
     """Return softmax(queries keys^T + bias) values over the visible keys; queries come scaled.
 
     A query that sees no key gets zeros; with a bias and many keys every query must see one. For
-    fewer keys than a vector has numbers the backward pass is differentiated once only.
+    fewer keys than a vector has numbers gradients are differentiated under torch.func only.
     """
     if _is_short(queries, keys):
-        return _ShortRows.apply(queries, keys, values, _hidden(visible, queries), bias)
+        flat = [x.flatten(0, 1).contiguous() for x in (queries, keys, values)]
+        of_rows = None if bias is None else bias.flatten(0, 1)
+        shape = queries.shape[:2]
+        hidden = _hidden(visible, queries)
+        return _ShortRows.apply(*flat, hidden, of_rows, shape).unflatten(0, shape)
     if bias is None:
         return F.scaled_dot_product_attention(queries, keys, values, visible, scale=1.0)
     logits = (queries @ keys.transpose(-1, -2)).add_(bias)
@@ -42,14 +47,7 @@ def _hidden(visible: Bool[Tensor, "*shape"], like: Tensor) -> Float[Tensor, "*sh
 
 
 def _is_short(queries: Tensor, keys: Tensor) -> bool:
-    return (
-        0 < keys.shape[2] < _VECTOR
-        and queries.device.type == "cpu"
-        and queries.dtype == torch.float32
-        and not torch.is_autocast_enabled("cpu")
-        and not torch.compiler.is_compiling()
-        and not torch._C._are_functorch_transforms_active()
-    )
+    return 0 < keys.shape[2] < _VECTOR and is_plain(queries)
 
 
 class _ShortRows(torch.autograd.Function):
@@ -57,26 +55,32 @@ class _ShortRows(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, hidden: Tensor, bias: Tensor | None
+        ctx: Any,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        hidden: Tensor,
+        bias: Tensor | None,
+        shape: torch.Size,
     ) -> Tensor:
-        ones = keys.new_ones(keys.shape[2], keys.shape[2])
-        q, k, v = (x.flatten(0, 1).contiguous() for x in (queries, keys, values))
+        """Return what rows [b h] see; `shape` is (b, h), `hidden` what is added to their logits."""
+        ones = k.new_ones(k.shape[1], k.shape[1])
         if bias is None:
             logits = torch.bmm(q, k.transpose(1, 2))
         else:
-            logits = torch.baddbmm(bias.flatten(0, 1), q, k.transpose(1, 2))
-        logits.unflatten(0, queries.shape[:2]).add_(hidden)
+            logits = torch.baddbmm(bias, q, k.transpose(1, 2))
+        logits.unflatten(0, shape).add_(hidden)
         largest = logits.amax(-1, keepdim=True).clamp_(min=torch.finfo(logits.dtype).min)
         weights = logits.sub_(largest).exp_()
         weights.div_((weights @ ones).clamp_(min=1.0))  # the largest weight is one, if there is any
-        ctx.save_for_backward(q, k, v, weights, ones)
-        return torch.bmm(weights, v).unflatten(0, queries.shape[:2])
+        ctx.save_for_backward(q, k, v, bias, weights, ones)
+        return torch.bmm(weights, v)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, weights, ones = ctx.saved_tensors
-        upstream = grad.flatten(0, 1).contiguous()
+        q, k, v, _, weights, ones = ctx.saved_tensors
+        upstream = grad.contiguous()
         of_weights = torch.bmm(upstream, v.transpose(1, 2)).mul_(weights)
         of_logits = of_weights.sub_((of_weights @ ones).mul_(weights))
         found = (
@@ -85,9 +89,7 @@ class _ShortRows(torch.autograd.Function):
             torch.bmm(weights.transpose(1, 2), upstream),
             None,
             of_logits,
+            None,
         )
         asked = zip(found, ctx.needs_input_grad, strict=True)
-        return tuple(
-            x.unflatten(0, grad.shape[:2]) if x is not None and needed else None
-            for x, needed in asked
-        )
+        return tuple(x if needed else None for x, needed in asked)

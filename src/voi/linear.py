@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
+
+from voi.derivatives import is_plain, once_differentiable
 
 _LEAST_PRODUCTS = 3 * 10**6  # of two numbers; with fewer the call costs more than it gains
 
@@ -28,7 +29,7 @@ def linear(
     weight: Float[Tensor, "out in"],
     bias: Float[Tensor, " out"] | None = None,
 ) -> Float[Tensor, "*rows out"]:
-    """Return x @ weight.T + bias; the backward pass is differentiated once only."""
+    """Return x @ weight.T + bias; gradients of it are differentiated under torch.func only."""
     learns = torch.is_grad_enabled()
     if not _gains(x, weight):
         return F.linear(x, weight, bias)
@@ -43,13 +44,9 @@ def _gains(x: Tensor, weight: Tensor) -> bool:
 def has_onednn(weight: Tensor) -> bool:
     """Return whether oneDNN can be asked for products with a weight, here and now."""
     return (
-        weight.device.type == "cpu"
-        and weight.dtype == torch.float32
+        is_plain(weight)
         and torch.backends.mkldnn.is_available()
         and bool(torch.backends.mkldnn.enabled)
-        and not torch.is_autocast_enabled("cpu")
-        and not torch.compiler.is_compiling()
-        and not torch._C._are_functorch_transforms_active()
     )
 
 

@@ -1,5 +1,7 @@
 """Token and slot heads against plain implementations, values and gradients."""
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -80,10 +82,25 @@ def test_a_second_backward_pass_gives_the_same_gradients(rows_per_chunk):
 
 def test_second_derivatives_are_refused():
     hidden, weight, tokens = inputs()
-    total = token_terms(hidden, weight, tokens).chosen.square().sum()
+    total = token_terms(hidden.tanh(), weight.tanh(), tokens).chosen.sum()
     (gradient,) = torch.autograd.grad(total, hidden, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        gradient.sum().backward()
+    for behind in (hidden, weight):
+        with pytest.raises(RuntimeError, match="differentiated under"):
+            torch.autograd.grad(gradient.square().sum(), behind, retain_graph=True)
+
+
+def test_second_derivatives_under_torch_func_are_those_of_a_softmax():
+    hidden, weight, tokens = (x.detach() for x in inputs())
+
+    def total(terms, hidden):
+        chosen, mean = terms(hidden, weight, tokens)
+        return chosen.sum() + mean.square().sum()
+
+    found, wanted = (
+        torch.func.jacrev(torch.func.jacrev(partial(total, terms)))(hidden)
+        for terms in (token_terms, plain_terms)
+    )
+    torch.testing.assert_close(found, wanted)
 
 
 def test_no_tokens_at_all():

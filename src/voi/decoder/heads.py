@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
+from voi.derivatives import is_transformed, once_differentiable
 from voi.layers import precise
 from voi.linear import Linear, linear
 from voi.permutation import Neighbours
@@ -43,11 +43,17 @@ def token_terms(
 ) -> TokenTerms:
     """Return the log-probabilities of `tokens` without keeping a second [tokens, v] matrix.
 
-    The mean over the vocabulary, needed for label smoothing, is h . mean(W) - log Z.
+    The mean over the vocabulary, needed for label smoothing, is h . mean(W) - log Z. Gradients are
+    differentiated under torch.func only.
     """
     if torch.is_autocast_enabled(hidden.device.type):
         kind = torch.get_autocast_dtype(hidden.device.type)
         hidden, weight = hidden.to(kind), weight.to(kind)
+    if is_transformed():
+        logits = precise(token_logits(hidden, weight))
+        partitions = logits.logsumexp(-1)
+        mean = precise(hidden @ _mean_weight(weight)) - partitions
+        return TokenTerms(_entries(logits, tokens) - partitions, mean)
     return TokenTerms(*_TokenTerms.apply(hidden, weight, tokens))
 
 
