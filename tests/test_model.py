@@ -12,7 +12,7 @@ from small_runs import tiny_experiment
 from voi import checkpoint
 from voi.checkpoint import Checkpoint
 from voi.data import Example, Regions
-from voi.errors import CheckpointError, ConfigError, DataError
+from voi.errors import CheckpointError, ConfigError, DataError, DataWarning
 from voi.model import Model
 from voi.networks import Networks
 from voi.tokens import build_codec
@@ -99,6 +99,16 @@ def test_a_source_of_another_kind_is_refused(model):
         model.generate([image])
 
 
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("source", [3, ["a", "b"], b"a"])
+def test_what_is_no_source_is_told(model, source):
+    with pytest.raises(ConfigError) as caught:
+        model.generate([SOURCES[0], source], gaps=["A ___", "B ___"])
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith("expected sources that are texts, voi.Regions or None, got ")
+    assert line.endswith(f"{source!r} at index 1")
+
+
 def test_likelihood(model):
     found = model.log_likelihood(SOURCES[0], "A B C", samples=8)
     assert found.elbo <= found.bound
@@ -125,6 +135,39 @@ def test_a_model_takes_the_place_of_a_model_only(model, tmp_path):
         model.save_pretrained(folder / "chapter.txt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
     assert (folder / "chapter.txt").read_text() == "work"
+
+
+def test_results_beside_a_model_are_not_written_over(model, tmp_path):
+    model.save_pretrained(tmp_path / "mine")
+    results = tmp_path / "mine" / "evaluation" / "test-beam1"
+    results.mkdir(parents=True)
+    with pytest.raises(CheckpointError, match=r"something else than a model \(evaluation\)"):
+        model.save_pretrained(tmp_path / "mine")  # of whom is not known
+    (results / "hypotheses.about.json").write_text("{}")
+    with pytest.raises(
+        CheckpointError, match=r"holds results of voi evaluate .*: remove .*uation,"
+    ):
+        model.save_pretrained(tmp_path / "mine")
+    (tmp_path / "mine" / "chapter.txt").write_text("work")
+    with pytest.raises(CheckpointError, match=r"something else .* \(chapter\.txt, evaluation\)"):
+        model.save_pretrained(tmp_path / "mine")
+    assert (results / "hypotheses.about.json").is_file()
+
+
+def test_a_model_knows_its_run(model, run, tmp_path):
+    assert model.run == run
+    model.save_pretrained(tmp_path / "mine")
+    assert voi.load(tmp_path / "mine").run == tmp_path / "mine"
+    assert Model(Checkpoint(model.experiment, model.codec, model.networks)).run is None
+
+
+def test_a_chosen_split_of_other_data_comes_with_a_warning(model):
+    task = model.task()
+    assert model.chosen_split(task, "valid") == task.split("valid")
+    other = dataclasses.replace(task, train=31)
+    with pytest.warns(DataWarning, match="has changed since it was trained: pairs that are held"):
+        assert model.chosen_split(other, "valid") == other.split("valid")
+    assert model.chosen_split(other, "test") == other.split("test")
 
 
 def test_what_cannot_be_loaded(tmp_path):
@@ -155,6 +198,8 @@ def test_a_single_text_beside_a_single_source(model):
     [
         ({"gaps": "A ___"}, r"gaps must be .* as in gaps=\["),
         ({"gaps": [["A", "___"]]}, r"gaps must be .* as in gaps=\["),
+        ({"gaps": {"A ___", "B ___"}}, r"gaps must be .* as in gaps=\["),  # in no order
+        ({"prefix": {"A": "B", "B": "A"}}, r"prefix must be .* as in prefix=\["),
         ({"prefix": "A"}, r"prefix must be .* as in prefix=\["),
         ({"keywords": ["AB"]}, r"keywords must be .* as in keywords=\[\["),
         ({"keywords": "A"}, r"keywords must be .* as in keywords=\[\["),

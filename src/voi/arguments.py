@@ -7,6 +7,7 @@ from typing import Any
 from voi.errors import ConfigError
 from voi.search import Sampling
 
+_NO_LISTS = str | bytes | Mapping | Set  # of text in one piece, or of no order
 _FORMS = {"gaps": '["a ___ bus"]', "prefix": '["a red"]', "keywords": '[["bus", "red"]]'}
 
 
@@ -35,7 +36,7 @@ def check_counts(sample: object, is_merged: bool, nbest: int, beam: int, first: 
 
 def check_sources(sources: object) -> None:
     """Raise where sources are nothing that gives them one after the other."""
-    if not isinstance(sources, Iterable) or isinstance(sources, str | bytes | Mapping | Set):
+    if not isinstance(sources, Iterable) or isinstance(sources, _NO_LISTS):
         raise ConfigError(f"expected a list of sources, got {reprlib.repr(sources)}")
 
 
@@ -56,4 +57,4 @@ def _are_texts(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, Collection) and not isinstance(value, str)
+    return isinstance(value, Collection) and not isinstance(value, _NO_LISTS)

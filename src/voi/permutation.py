@@ -68,7 +68,7 @@ def from_matrix(P: Shaped[Tensor, "*batch n n"]) -> Int[Tensor, "*batch n"]:
     tensor([2, 0, 1])
     """
     is_one = P > 0.5
-    if not ((is_one.sum(-1) == 1) & (is_one.sum(-2) == 1)).all():
+    if P.shape[-2:-1] != P.shape[-1:] or not ((is_one.sum(-1) == 1) & (is_one.sum(-2) == 1)).all():
         raise ValueError("expected a permutation matrix, with one 1 in each row and each column")
     return (is_one.long() * steps_like(P)).sum(dim=-1)
 

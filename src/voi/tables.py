@@ -97,7 +97,7 @@ def convert(hint: Any, value: Any, where: str) -> Any:
             raise ConfigError(f"{where} must be a list, got {value!r}")
         return tuple(convert(args[0], v, f"{where}.{i}") for i, v in enumerate(value))
     if origin is tuple:
-        if not isinstance(value, Sequence) or len(value) != len(args):
+        if not isinstance(value, list | tuple) or len(value) != len(args):
             raise ConfigError(f"{where} must be a list of {len(args)} values, got {value!r}")
         return tuple(convert(a, v, where) for a, v in zip(args, value, strict=True))
     if origin in (Mapping, dict):

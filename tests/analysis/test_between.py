@@ -45,6 +45,11 @@ def test_ranks_are_the_inverse_orders():
     assert by_rank != found([trace(text, w)], [trace(text, z)])
 
 
+def test_what_is_compared_is_checked():
+    with pytest.raises(ValueError, match='"orders" or "ranks", got \'rank\''):
+        found(FIRST, SECOND, compare="rank")
+
+
 def test_nothing_to_compare_and_lists_that_do_not_pair_up():
     assert found(FIRST[2:], SECOND[2:]) == {}
     with pytest.raises(ValueError, match="3 and 1"):

@@ -23,6 +23,12 @@ def test_orders_by_hand(slots, order):
     assert order_of_slots(slots) == order
 
 
+def test_slots_beyond_what_is_written_are_refused():
+    for slots in ([0, 2], [0, -1], [1]):
+        with pytest.raises(ValueError, match="between 0 and their step"):
+            order_of_slots(slots)
+
+
 @given(ORDERS)
 def test_slots_lead_back_to_their_order(order):
     assert order_of_slots(slots_of(order)) == list(order)

@@ -238,6 +238,15 @@ def test_bethe_is_found_once_and_can_be_differentiated_twice():
     torch.testing.assert_close(first, matrix - law.bethe.marginals)
 
 
+def test_a_proposal_needs_scores_that_forbid_nothing():
+    X = torch.zeros(3, 3)
+    X[2, 1] = -torch.inf
+    law = GumbelMatching(X, partition="exact", validate_args=False)
+    assert law.log_prob(torch.tensor([0, 2, 1])) == -torch.inf
+    with pytest.raises(ValueError, match="needs finite scores"):
+        law.proposal()
+
+
 @pytest.mark.statistical
 def test_importance_weights_of_the_proposal_are_consistent():
     torch.manual_seed(10)

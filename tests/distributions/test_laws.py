@@ -206,7 +206,7 @@ def test_entropy_is_the_enumerated_one(name):
 
 @pytest.mark.parametrize("name", ["plackett-luce", "matrix-plackett-luce"])
 def test_entropy_without_closed_form_is_refused(name):
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotImplementedError, match=r"estimate it by -q.log_prob\(q.sample"):
         LAWS[name](logits(2, 4, 4)).entropy()
 
 
@@ -407,6 +407,8 @@ def test_lengths_may_be_plain_numbers():
     assert Uniform(3).event_shape == (3,)
     assert Delta([1, 0, 2], 2).lengths == 2
     assert Uniform([]).sample((2,)).shape == (2, 0, 0)
+    with pytest.raises(ValueError, match="to satisfy the constraint"):
+        Uniform(-1)
     assert Delta([]).order.dtype == torch.int64
     with pytest.raises(
         ValueError, match=r"broadcast with the batch shape \[2\], got the shape \[3\]"

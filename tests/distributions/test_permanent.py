@@ -140,6 +140,8 @@ def test_bethe_gradient_is_its_marginals():
 def test_bethe_reports_an_unfinished_iteration():
     logits = random_logits(6, 6, scale=2)
     assert log_permanent_bethe(logits, max_iterations=2).residual > 1e-3
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        log_permanent_bethe(logits, max_iterations=0)
 
 
 @pytest.mark.parametrize("iterations", [8, 10, 12, 16])

@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from chance import assert_frequencies
-from small_models import region_batch, text_batch, tiny_decoder
+from small_models import region_batch, roughen, text_batch, tiny_decoder
 from voi.analysis import order_of_slots
 from voi.decoder.cache import Stepper
 from voi.errors import DataError
 from voi.search import Rules, Sampling, ids_in_reading_order, search
 from voi.search.choose import nucleus
 from voi.search.rule_state import RuleState
-from voi.search.search import _is_done
-from voi.search.state import SearchState
+from voi.search.search import Finished
+from voi.search.state import History, SearchState
 from voi.tokens import END
 
 SOURCES = [[4, 5, 6], [6], [5, 4], [4, 4], [6, 5, 4, 6]]
@@ -193,9 +193,11 @@ def test_bad_sampling(options):
 
 def test_more_best_than_beams():
     decoder = tiny_decoder()
-    with pytest.raises(ValueError, match="nbest must be at most the beam, 2, got 3"):
+    with pytest.raises(ValueError, match="at least 1 and at most the beam, 2, got 3"):
         search(decoder, _source(decoder), beam=2, nbest=3)
-    with pytest.raises(ValueError, match="nbest must be at most 1 where samples are drawn, got 2"):
+    with pytest.raises(ValueError, match="at least 1 and at most the beam, 2, got 0"):
+        search(decoder, _source(decoder), beam=2, nbest=0)
+    with pytest.raises(ValueError, match="at least 1 and at most 1 where samples are drawn, got 2"):
         search(decoder, _source(decoder), sampling=Sampling(), beam=3, nbest=2)
 
 
@@ -229,13 +231,40 @@ def test_a_search_goes_on_while_an_open_hypothesis_can_win(penalty):
     decoder = tiny_decoder()
     rules = RuleState.start([Rules()] * 2, 2, 200, torch.device("cpu"))
     started = SearchState.start(Stepper(decoder), _source(decoder, SOURCES[:2]), 2, rules)
+    words, scores = torch.full((2, 2, 3), END), torch.zeros(2, 2, 3)
     state = dataclasses.replace(
         started,
+        history=History(words, words, scores, scores),
         scores=torch.tensor([[-2.3, -0.1], [-2.3, -999.0]]),
         lengths=torch.full((2, 2), 3),
         closed=torch.tensor([[True, False]] * 2),
     )
-    assert _is_done(state, 1, penalty).tolist() == [False, True]
+    assert Finished(2, 1, penalty).take(state, torch.arange(2)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(("beam", "seed"), [(2, 16), (2, 36), (4, 10), (3, 0)])
+@pytest.mark.parametrize("penalty", [0.0, 0.6])
+def test_nothing_that_was_finished_is_lost_to_beginnings_that_end_badly(
+    beam, seed, penalty, monkeypatch
+):
+    """All that a step finished within the beam is noted; the best of it must come back."""
+    decoder, ended = tiny_decoder(10, layers=1, seed=seed), []
+    roughen(decoder, 0.8)
+    advance = SearchState.advance
+
+    def noting(self, choice):
+        state = advance(self, choice)
+        for place in (state.closed & state.scores.isfinite())[0].nonzero().flatten().tolist():
+            score, length = state.scores[0, place].item(), state.lengths[0, place].item()
+            ended.append((score / ((5 + length) / 6) ** penalty, score))
+        return state
+
+    monkeypatch.setattr(SearchState, "advance", noting)
+    (found,) = search(
+        decoder, _source(decoder, [[3]]), beam=beam, nbest=2, max_length=8, length_penalty=penalty
+    )
+    wanted = [score for _, score in sorted(set(ended), reverse=True)[:2]]
+    assert [one.score for one in found] == wanted
 
 
 TWO_GIVEN = Rules((5, 6), open_slots=(True,) * 3, gaps=(False,) * 3)

@@ -8,7 +8,7 @@ import numpy as np
 
 from voi.analysis.bootstrap import bootstrap_mean
 from voi.analysis.distances import (
-    generation_ranks,
+    compared,
     kendall_tau,
     normalized_levenshtein,
     order_rank_correlation,
@@ -50,9 +50,7 @@ def between_summaries(
     if not pairs:
         return []
     w, z = padded([a.order for a, _ in pairs]), padded([b.order for _, b in pairs])
-    one, other = w.orders, z.orders
-    if compare == "ranks":
-        one, other = generation_ranks(one), generation_ranks(other)
+    one, other = compared(w.orders, compare), compared(z.orders, compare)
     scores = {
         "nld": normalized_levenshtein(one, other, w.lengths),
         "orc": order_rank_correlation(one, other, w.lengths),

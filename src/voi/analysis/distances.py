@@ -117,6 +117,13 @@ def generation_ranks(order: Orders) -> Integer[np.ndarray, "... _"]:
     return np.argsort(array, axis=-1)
 
 
+def compared(order: Orders, compare: str) -> Integer[np.ndarray, "... _"]:
+    """Return what is compared of orders: `"orders"` themselves, or their `"ranks"`."""
+    if compare not in ("orders", "ranks"):
+        raise ValueError(f'compare must be "orders" or "ranks", got {compare!r}')
+    return generation_ranks(order) if compare == "ranks" else as_integers(order, "order")
+
+
 def padded(orders: Sequence[Any]) -> Padded:
     """Return orders of different lengths as one batch, with order[t] = t in the padding.
 

@@ -28,6 +28,11 @@ def order_of_slots(slots: Sequence[int]) -> list[int]:
     """
     written: list[int] = []
     for step, slot in enumerate(slots):
+        if not 0 <= slot <= step:
+            raise ValueError(
+                f"slots must lie between 0 and their step, as many tokens are written then, got "
+                f"{slot} at step {step}"
+            )
         written.insert(slot, step)
     order = [0] * len(written)
     for place, step in enumerate(written):

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from voi.analysis.bootstrap import bootstrap_mean
 from voi.analysis.distances import (
-    generation_ranks,
+    compared,
     kendall_tau,
     normalized_levenshtein,
     order_rank_correlation,
@@ -168,9 +168,8 @@ def _compared(
     sizes = np.array([len(valid_orders[i]) for i in examples])
     valid = padded([order for i in examples for order in valid_orders[i]])  # [pairs, n]
     written = padded([traces[i].order for i in examples]).orders.repeat(sizes, axis=0)
-    right, left_to_right = valid.orders, np.arange(written.shape[1])
-    if compare == "ranks":
-        right, written = generation_ranks(right), generation_ranks(written)
+    left_to_right = np.arange(written.shape[1])
+    right, written = compared(valid.orders, compare), compared(written, compare)
     starts = np.cumsum(sizes) - sizes
     scores = _closest(written, right, valid.lengths, starts)
     l2r = _closest(left_to_right, right, valid.lengths, starts)

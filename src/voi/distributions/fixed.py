@@ -31,7 +31,7 @@ class Uniform(OrderLaw):
     ) -> None:
         lengths = whole_numbers(lengths)
         if size is None:
-            size = int(lengths.max()) if lengths.numel() else 0
+            size = max(0, int(lengths.max())) if lengths.numel() else 0
         like = torch.empty(size, device=lengths.device)
         super().__init__(batch_lengths(lengths, lengths.shape, like), size, validate_args)
 

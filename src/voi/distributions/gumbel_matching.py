@@ -166,8 +166,11 @@ class GumbelMatching(ScoredLaw):
         """Return a law near this one whose samples and density agree.
 
         It is the matrix Plackett-Luce law of the same scores, and half of the time the mode: a
-        choice row by row can miss what a matching of all rows finds.
+        choice row by row can miss what a matching of all rows finds. All scores must be finite: a
+        row can come to be left with forbidden places alone.
         """
+        if not self.logits.isfinite().all():
+            raise ValueError("a proposal needs finite scores, got one that forbids a place")
         by_rows = MatrixPlackettLuce(self.logits, self.lengths, validate_args=self._validate_args)
         return Spiked(by_rows, self.mode)
 

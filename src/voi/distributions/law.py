@@ -119,6 +119,13 @@ class OrderLaw(Distribution):
         """
         return self.log_prob(value)
 
+    def entropy(self) -> Tensor:
+        """Return the entropy of each row, where the law has a closed form or a near one."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no closed form of its entropy: estimate it by "
+            "-q.log_prob(q.sample((K,))).mean(0)"
+        )
+
     def rough_entropy(self) -> Tensor:
         """Return the entropy, or what is near it and much sooner computed, without gradient."""
         return self.entropy()

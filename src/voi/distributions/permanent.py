@@ -112,6 +112,8 @@ def log_permanent_bethe(
     Relative to the paper: iterated to a tolerance, not a fixed number of times, and from scaled
     scores. Without the scaling the iteration can end away from the fixed point where rows tie.
     """
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations must be at least 1, got {max_iterations}")
     logits, lengths = square_logits(logits, lengths)
     n = logits.shape[-1]
     if tolerance is None:

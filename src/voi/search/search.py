@@ -1,12 +1,15 @@
 """Search: an encoded source -> hypotheses, step by step, until none that is open can win."""
 
+import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from operator import neg
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from voi.decoder import InsertionDecoder, SourceStates
@@ -75,17 +78,20 @@ def search(
 ) -> list[list[Found]]:
     """Return the hypotheses of each example, best first.
 
-    Beam search over (token, slot) pairs scored jointly; beam 1 is greedy. With `sampling` they are
-    drawn instead, and come in the order drawn. Every hypothesis ends with END, which `max_length`
-    enforces, and its score is log p(y, z | x) of the model. A `Stepper` of the decoder serves many
-    searches, as long as the weights stay the same.
+    Beam search over (token, slot) pairs scored jointly; beam 1 is greedy. What is finished takes a
+    place of the beam as long as it is among the best, and is not lost where it no longer is. With
+    `sampling` they are drawn instead, and come in the order drawn. Every hypothesis ends with END,
+    which `max_length` enforces, and its score is log p(y, z | x) of the model. A `Stepper` of the
+    decoder serves many searches, as long as the weights stay the same.
 
     Draws depend on the seed and on an example's number, counted from `first`, and not on what else
     is in the batch.
     """
-    if nbest > (1 if sampling else beam):
+    if not 1 <= nbest <= (1 if sampling else beam):
         most = "1 where samples are drawn" if sampling else f"the beam, {beam}"
-        raise ValueError(f"nbest must be at most {most}, got {nbest}")
+        raise ValueError(f"nbest must be at least 1 and at most {most}, got {nbest}")
+    if not len(source.mask):
+        return []
     num_examples, device = source.mask.shape[0], source.mask.device
     copies = sampling.num_samples if sampling else 1  # each drawn on its own, as one more example
     batch, beam = num_examples * copies, 1 if sampling else beam
@@ -104,41 +110,57 @@ def search(
     choose: Chooser = BestPairs(length_penalty)
     if sampling:
         choose = ByChance(sampling.temperature, sampling.top_p)
-    found: dict[int, list[Found]] = {}
-    while len(found) < batch:
+    finished = Finished(batch, nbest, length_penalty)
+    num_open = batch
+    while num_open:
         state = state.advance(choose(stepper, state))
-        done = _is_done(state, nbest, length_penalty)
-        for i, (row, is_done) in enumerate(zip(rows.tolist(), done.tolist(), strict=True)):
-            if is_done and row not in found:
-                found[row] = _collect(state, i, length_penalty)[:nbest]
-        if 2 * (batch - len(found)) < len(rows):  # more than half are done: go on without them
+        done = finished.take(state, rows)
+        num_open = int((~done).sum())
+        if 2 * num_open < len(rows):  # more than half are done: go on without them
             keep = (~done).nonzero().flatten()
             state, rows = state.select(keep), rows[keep]
         if len(rows):
             state = state.write(stepper)
     grouped = [range(i * copies, (i + 1) * copies) for i in range(num_examples)]
-    return [[one for row in group for one in found[row]] for group in grouped]
+    return [[one for row in group for one in finished.best[row]] for group in grouped]
 
 
-def _is_done(state: SearchState, nbest: int, penalty: float) -> Bool[Tensor, " batch"]:
-    """Return for which examples no open hypothesis can still enter the `nbest`.
+class Finished:
+    """The best hypotheses of each example that are finished, whether or not the beam has them."""
 
-    Scores only fall, so an open hypothesis is worth at most its score at the longest length, or
-    at the next where long targets are punished (a negative penalty).
-    """
-    closed = penalized(state.scores, state.lengths, penalty).masked_fill(~state.closed, -torch.inf)
-    at = state.rules.max_length + 1 if penalty >= 0 else state.lengths + 1
-    hope = penalized(state.scores, at, penalty).masked_fill(state.closed, -torch.inf)
-    nth = closed.topk(nbest, dim=1).values[:, -1]
-    return (hope.amax(1) <= nth) | (hope.amax(1) == -torch.inf)
+    def __init__(self, num_examples: int, nbest: int, penalty: float):
+        self.nbest, self.penalty = nbest, penalty
+        self.best: list[list[Found]] = [[] for _ in range(num_examples)]
+        self._values: list[list[float]] = [[] for _ in range(num_examples)]  # scores, penalized
 
+    def take(self, state: SearchState, rows: Int[Tensor, " batch"]) -> Bool[Tensor, " batch"]:
+        """Add what a step finished; return for which examples no open hypothesis can enter.
 
-def _collect(state: SearchState, row: int, penalty: float) -> list[Found]:
-    """Return the closed hypotheses of one example, best first."""
-    kept = (state.closed[row] & state.scores[row].isfinite()).nonzero().flatten()
-    final = penalized(state.scores[row, kept], state.lengths[row, kept], penalty)
-    kept = kept[final.argsort(descending=True, stable=True)]
-    return [_found(state, row, i) for i in kept.tolist()]
+        Scores only fall, so an open hypothesis is worth at most its score at the longest length, or
+        at the next where long targets are punished (a negative penalty).
+        """
+        values = penalized(state.scores, state.lengths, self.penalty)
+        worst = self._worst(rows).to(values)
+        is_new = state.closed & (state.lengths == state.history.tokens.shape[-1])
+        is_new &= values > worst.unsqueeze(-1)
+        for i, place in is_new.nonzero().tolist():
+            self._add(int(rows[i]), values[i, place].item(), _found(state, i, place))
+        at = state.rules.max_length + 1 if self.penalty >= 0 else state.lengths + 1
+        hope = penalized(state.scores, at, self.penalty)
+        hope = hope.masked_fill(state.closed, -torch.inf).amax(1)
+        return hope <= self._worst(rows).to(values)
+
+    def _worst(self, rows: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+        """Return what a hypothesis must exceed to be among the best."""
+        of_rows = [self._values[row] for row in rows.tolist()]
+        nth = [values[-1] if len(values) == self.nbest else -math.inf for values in of_rows]
+        return torch.tensor(nth)
+
+    def _add(self, row: int, value: float, found: Found) -> None:
+        place = bisect_right(self._values[row], -value, key=neg)
+        self._values[row].insert(place, value)
+        self.best[row].insert(place, found)
+        del self._values[row][self.nbest :], self.best[row][self.nbest :]
 
 
 def _found(state: SearchState, row: int, i: int) -> Found:

@@ -8,12 +8,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from voi.analysis import (
-    generation_ranks,
-    kendall_tau,
-    normalized_levenshtein,
-    order_rank_correlation,
-)
+from voi.analysis import kendall_tau, normalized_levenshtein, order_rank_correlation
+from voi.analysis.distances import compared
 from voi.batch import Batch
 from voi.data import Regions, Source
 from voi.errors import DataError
@@ -82,9 +78,7 @@ def _removal(
     part: int, name: str, order: tuple[int, ...], whole: tuple[int, ...], compare: str
 ) -> Removal:
     """Return the removal of one part: the order without it, compared with that of the whole."""
-    pair = order, whole
-    if compare == "ranks":
-        pair = tuple(generation_ranks(order)), tuple(generation_ranks(whole))
+    pair = compared(order, compare), compared(whole, compare)
     return Removal(
         part=part,
         name=name,
