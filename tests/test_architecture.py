@@ -51,6 +51,7 @@ LAYERS = {
     "layers": 4,
     "batch": 5,
     "data_report": 5,
+    "trained_on": 5,
     "decoder": 6,
     "orders": 7,
     "search": 7,

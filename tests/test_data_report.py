@@ -95,6 +95,15 @@ def test_shares_are_of_what_training_reads():
     assert [split.target.num_over for split in report.splits] == [0, 1, 1]
 
 
+@pytest.mark.parametrize("what", ["error", "skip"])
+def test_long_test_examples_are_scored_whole(what):
+    report = check(TINY, DataConfig(max_target_length=2, long_examples=what))
+    train, test = (split.too_long for split in (report.splits[0], report.splits[2]))
+    assert test.startswith("1 of 4 examples is longer than data.max_target_length=2: example 2 (3)")
+    assert test.endswith(": test examples are scored whole, none is left out")
+    assert "scored whole" not in train
+
+
 def test_files_without_test_split(tmp_path):
     (tmp_path / "train.tsv").write_text("a\tb\nc\td\ne\tf\n")
     report = check(FileTask(folder=str(tmp_path)), DataConfig())

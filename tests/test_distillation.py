@@ -15,7 +15,8 @@ from voi.model import Model
 
 NUM = 3000
 LONG = "x " * 2000
-MODEL = object.__new__(Model)  # is not asked for anything
+MODEL = object.__new__(Model)  # is not asked for anything but where it comes from
+MODEL.run = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -110,6 +110,26 @@ def test_steps_and_epochs_replace_each_other(setting, steps, epochs):
     assert [(phase.steps, phase.epochs) for phase in phases] == [(steps, epochs)] * 2
 
 
+@pytest.mark.parametrize("table", ["training", "training.phases.1"])
+def test_steps_and_epochs_are_not_both_set(table):
+    for one, other in (("steps=60", "epochs=2"), ("epochs=2", "steps=60")):
+        message = f"--set {table}.{one} and --set {table}.{other} .*: a phase has either"
+        with pytest.raises(ConfigError, match=message):
+            with_settings(f"{table}.{one}", f"{table}.{other}", table=two_phases())
+
+
+def test_steps_and_epochs_may_be_set_where_they_are_not_the_same_length():
+    """In two phases, or where zero takes the other away; a task of one's own may have both."""
+    settings = ("training.phases.0.steps=0", "training.phases.0.epochs=3", "training.seed=1")
+    phases = with_settings(*settings, table=two_phases()).training.phases
+    assert [(phase.steps, phase.epochs) for phase in phases] == [(0, 3), (0, 2)]
+    settings = ("training.steps=7", "training.phases.1.epochs=3", "training.phases.1.steps=0")
+    phases = with_settings(*settings, table=two_phases()).training.phases
+    assert [(phase.steps, phase.epochs) for phase in phases] == [(7, 0), (0, 3)]
+    own = override({}, ["data.options.steps=2", "data.options.epochs=3"])
+    assert own["data"]["options"] == {"steps": 2, "epochs": 3}
+
+
 @pytest.mark.parametrize("name", ["django", "coco", "gigaword", "wmt16-ro-en"])
 def test_baselines_have_the_data_and_decoder_of_their_preset(name):
     plain = experiment(load_table(name))

@@ -33,6 +33,7 @@ FORMAT = 1
 _UNFIT = (AttributeError, LookupError, TypeError, ValueError, RuntimeError, SafetensorError)
 _EXPERIMENT, _CODEC, _WEIGHTS = "experiment.json", "codec.json", "networks.safetensors"
 _STATE, _TENSORS = "state.json", "state.safetensors"
+RESULTS = "evaluation"  # the folder that `voi evaluate` makes beside a model
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Checkpoint:
     experiment: Experiment
     codec: Codec
     networks: Networks
+    folder: Path | None = None  # where it was read from
 
 
 def save(
@@ -82,7 +84,10 @@ def save(
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raise where a model saved to a folder would take the place of anything but a model."""
+    """Raise where a model saved to a folder would take the place of anything but a model.
+
+    Results of `voi evaluate` in it are those of the old model: whether they go, its user says.
+    """
     if not folder.exists():
         return
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
@@ -90,6 +95,11 @@ def check_replaceable(folder: Path) -> None:
         others = names - {"manifest.json", *_manifest(folder)["files"]}
     except CheckpointError:
         others = names
+    if others == {RESULTS} and any((folder / RESULTS).glob("*/*.about.json")):
+        raise CheckpointError(
+            f"{folder} holds results of voi evaluate for the model that is there: remove "
+            f"{folder / RESULTS}, or choose another folder"
+        )
     if others:
         raise CheckpointError(
             f"{folder} is there already and holds something else than a model "
@@ -137,7 +147,7 @@ def load(folder: Path, device: str = "cpu") -> Checkpoint:
         with undrawn():
             networks = Networks.of(config, codec, manifest["region_size"])
         networks.load_state_dict(load_file(folder / _WEIGHTS), assign=True)
-    return Checkpoint(config, codec, networks.to(device).eval())
+    return Checkpoint(config, codec, networks.to(device).eval(), folder)
 
 
 def load_experiment(folder: Path) -> Experiment:
@@ -186,6 +196,15 @@ def pointed(run: Path, name: str) -> Path | None:
     if not isinstance(table, dict) or not isinstance(table.get("checkpoint"), str):
         raise CheckpointError(f"{path} names no checkpoint: remove it or restore it")
     return run / table["checkpoint"]
+
+
+def run_of(folder: Path) -> Path:
+    """Return the run folder that a checkpoint belongs to; of another model folder itself.
+
+    >>> run_of(Path("runs/chain/checkpoints/step-00001500")).as_posix()
+    'runs/chain'
+    """
+    return folder.parent.parent if folder.parent.name == "checkpoints" else folder
 
 
 def find(path: Path) -> Path:

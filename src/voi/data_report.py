@@ -14,6 +14,7 @@ from voi.data.tasks import split_names
 from voi.errors import DataError
 from voi.tokens.codec import Codec, build_codec
 from voi.tokens.config import unknown_advice
+from voi.tokens.learnable import copying_advice
 from voi.tokens.limits import Limit, advice, limits_of, problems
 from voi.tokens.vocabulary import UNK
 
@@ -45,7 +46,7 @@ class SplitReport:
     num_repeated: int  # pairs that stand in the split before
     seen_in_train: float  # share of pairs that stand in the training split
     num_short: int  # examples within the limits
-    too_long: str = ""  # which examples are over the limits
+    too_long: str = ""  # which examples are over the limits, and what becomes of them
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Pair:
     place: str  # its file and line, or its index
     source: str  # of an image its name; empty: there is none
     target: str
+    hint: str = ""  # what to set if it is none
 
 
 @dataclass(frozen=True)
@@ -86,21 +88,34 @@ def check(task: Task, config: DataConfig) -> DataReport:
             splits.append(_split_report(name, measured, seen, config))
     notes = [*getattr(task, "notes", ())]
     notes += [f"{split.name}: {split.too_long}" for split in splits if split.too_long]
-    unknown = unknown_advice(splits[0].unknown_targets, codec.config)
-    notes += [unknown] if unknown and codec.vocabulary.num_target_words else []
+    advice = _token_advice(splits[0], train, codec, config)
+    notes += [advice] if advice else []
     vocabulary = codec.vocabulary
-    first = _pair(train, codec)
+    first = _pair(train, codec, getattr(task, "header_hint", ""))
     words = vocabulary.num_target_words
     return DataReport(len(vocabulary), words, tuple(splits), first, tuple(notes))
 
 
-def _pair(examples: Sequence[Example], codec: Codec) -> Pair:
+def _token_advice(
+    train: SplitReport, examples: Sequence[Example], codec: Codec, config: DataConfig
+) -> str:
+    """Return what training advises about unknown and copied words; empty: nothing."""
+    vocabulary = codec.vocabulary
+    if train.unknown_targets and not vocabulary.num_target_words:
+        return ""  # it stops
+    unknown = unknown_advice(train.unknown_targets, codec.config)
+    if unknown or not vocabulary.num_copies or train.targets_with_copies:
+        return unknown
+    return copying_advice(examples, codec, config)
+
+
+def _pair(examples: Sequence[Example], codec: Codec, hint: str) -> Pair:
     """Return the first of some examples, token by token."""
     example, cut = examples[0], codec.tokenizer
     source = "" if example.source is None else str(example.source)
     if isinstance(example.source, str):
         source = " ".join(cut.source_tokens(source))
-    return Pair(place_of(examples, 0), source, " ".join(cut.target_tokens(example.target)))
+    return Pair(place_of(examples, 0), source, " ".join(cut.target_tokens(example.target)), hint)
 
 
 def _examples(task: Task, name: str) -> Sequence[Example]:
@@ -181,7 +196,7 @@ def _split_report(
         num_repeated=len(measured.keys) - len(np.unique(measured.keys)),
         seen_in_train=float(np.isin(measured.keys, seen).mean()),
         num_short=int(is_short.sum()),
-        too_long=_too_long(limits, measured.examples, config.long_examples == "error"),
+        too_long=_too_long(name, limits, measured.examples, config.long_examples == "error"),
     )
 
 
@@ -189,11 +204,18 @@ def _share(part: Int64[np.ndarray, " examples"], whole: Int64[np.ndarray, " exam
     return float(part.sum() / max(1, whole.sum()))
 
 
-def _too_long(limits: Sequence[Limit], examples: Sequence[Example], is_error: bool) -> str:
-    """Return which examples are too long, and what becomes of them in training."""
+def _too_long(
+    name: str, limits: Sequence[Limit], examples: Sequence[Example], is_error: bool
+) -> str:
+    """Return which examples of a split are too long, and what becomes of them.
+
+    Limits are those of training: what evaluates a split takes it whole (ANY_LENGTH).
+    """
     text = problems(limits, examples)
     if not text:
         return ""
+    if name == "test":
+        return f"{text}: test examples are scored whole, none is left out"
     return f"{text}: {advice(limits)}" if is_error else f"{text}: training leaves them out"
 
 

@@ -10,7 +10,7 @@ from voi.analysis.traces import each_trace
 from voi.atomic import atomic_file
 from voi.config import SearchConfig
 from voi.data import Example, Regions, Task
-from voi.data.tasks import chosen_split, split_names
+from voi.data.tasks import split_names
 from voi.errors import DataError
 from voi.evaluation.identity import notes, weights_digest
 from voi.evaluation.outputs import Item, write_outputs
@@ -46,7 +46,7 @@ def distill(
     """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / OUTPUTS).exists():
         raise DataError(f"{folder} is not empty and not of voi distill: choose another with --out")
-    examples = chosen_split(task, split)
+    examples = model.chosen_split(task, split)
     _item(examples[0])  # an error, if it is an image, comes before the work
     about = {"checkpoint": weights_digest(model), "split": split}
     outputs, items = folder / OUTPUTS, map(_item, examples)

@@ -29,6 +29,10 @@ class MissingExtraError(VoiError):
     """An optional dependency that is not installed; the message names the extra."""
 
 
+class DataWarning(UserWarning):
+    """What a user should know of data that is used all the same; a command prints it as a line."""
+
+
 def unwritten(error: Exception) -> str:
     """Return why something could not be written, and what to do about it.
 

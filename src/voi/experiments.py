@@ -11,6 +11,7 @@ from voi.config import EXCLUSIVE, PHASE_FIELDS, with_defaults
 from voi.errors import ConfigError
 from voi.tables import as_table, assign, copied, merged, parse_value, unknown_name
 
+_UNITS = {"steps": "epochs", "epochs": "steps"}  # of the length of a phase
 DRAWN = ("voi", "random")  # orders with a law to draw from; K draws of any other are alike
 
 
@@ -69,12 +70,41 @@ def override(table: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any
     another value; `training.phases.0.num_orders=8` sets it in one.
     """
     result = copied(table)
-    for setting in settings:
-        key, separator, text = setting.partition("=")
-        if not separator or not key:
-            raise ConfigError(f"--set takes key=value, got {setting!r}")
-        _set(result, key.strip(), parse_value(text.strip()))
+    values: dict[str, Any] = {}
+    for key, text in map(split_setting, settings):
+        values[key] = parse_value(text)
+        _check_partner(key, values)
+        _set(result, key, values[key])
     return result
+
+
+def split_setting(setting: str) -> tuple[str, str]:
+    """Return the key and the text of the value that `key=value` has.
+
+    >>> split_setting("training.steps = 60")
+    ('training.steps', '60')
+    """
+    key, separator, text = setting.partition("=")
+    if not separator or not key.strip():
+        raise ConfigError(
+            f"--set wants KEY=VALUE without spaces around the =, as in --set training.steps=60, "
+            f"got {setting!r}"
+        )
+    return key.strip(), text.strip()
+
+
+def _check_partner(key: str, values: Mapping[str, Any]) -> None:
+    """Raise if a setting before this one says the length of the same phases in another unit.
+
+    Zero says none, as in the phase that is counted in the other unit.
+    """
+    table, _, name = key.rpartition(".")
+    partner = f"{table}.{_UNITS.get(name)}"
+    if table.partition(".")[0] == "training" and values[key] and values.get(partner):
+        raise ConfigError(
+            f"--set {partner}={values[partner]} and --set {key}={values[key]} say the same thing "
+            f"twice: a phase has either steps or epochs, give one of them"
+        )
 
 
 def _set(table: dict[str, Any], key: str, value: Any) -> None:

@@ -1,6 +1,8 @@
 """A trained model as its users see it: sources in, hypotheses, orders and likelihoods out."""
 
 import dataclasses
+import reprlib
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -18,10 +20,10 @@ from voi.batch import Batch, collate
 from voi.checkpoint import Checkpoint
 from voi.config import Experiment
 from voi.data import Example, Regions, Source, Task
-from voi.data.tasks import make_task
+from voi.data.tasks import chosen_split, make_task
 from voi.decoder.cache import Stepper
 from voi.devices import check_device
-from voi.errors import CheckpointError, ConfigError, DataError
+from voi.errors import CheckpointError, ConfigError, DataError, DataWarning
 from voi.likelihood import Likelihood, likelihoods
 from voi.orders import search_orders
 from voi.search import (
@@ -38,6 +40,7 @@ from voi.search import (
 from voi.search.hypothesis import merged
 from voi.search.rules import check_lengths
 from voi.tokens import Codec, Corpus, Ragged
+from voi.trained_on import has_changed
 
 _EXAMPLES_AT_ONCE = 32
 
@@ -55,6 +58,8 @@ class Model:
         self.experiment: Experiment = loaded.experiment
         self.codec: Codec = loaded.codec
         self.networks = loaded.networks
+        folder = loaded.folder
+        self.run = None if folder is None else checkpoint.run_of(folder)  # None: of no folder
 
     @classmethod
     def from_pretrained(cls, name: str | Path, device: str = "cpu") -> "Model":
@@ -83,6 +88,22 @@ class Model:
     def task(self) -> Task:
         """Return the task it was trained on, its files where they were during training."""
         return make_task(self.experiment.data.task, self.experiment.data.options)
+
+    def chosen_split(self, task: Task, name: str) -> Sequence[Example]:
+        """Return the split of its task that a user chose.
+
+        A DataWarning says where the data has changed since training. Nothing is trained on test, so
+        nothing else is read for it.
+        """
+        examples = chosen_split(task, name, self.run)
+        run = self.run if name != "test" else None
+        if run is not None and has_changed(run, self.experiment, task, self.codec):
+            message = (
+                f"the data of {run} has changed since it was trained: pairs that are held out now "
+                f"may have been trained on; restore the files, or start a new run"
+            )
+            warnings.warn(message, DataWarning, stacklevel=2)
+        return examples
 
     @property
     def device(self) -> torch.device:
@@ -124,6 +145,7 @@ class Model:
             sources, gaps, prefix = [sources], _listed(gaps), _listed(prefix)
         check_sources(sources)
         sources = list(sources)
+        _check_each(sources)
         asked = _given(beam=beam, max_length=max_length)
         _check_whole(nbest=nbest, first=first, **asked)
         asked |= _given(length_penalty=length_penalty)
@@ -227,7 +249,10 @@ class Model:
         return [tuple(order) for order in drawn]
 
     def log_likelihood(self, source: Source, target: str, samples: int = 64) -> Likelihood:
-        """Return a lower bound on log p(y | x) in nats, and its exact value for short targets."""
+        """Return a lower bound on log p(y | x) in nats, and its exact value for short targets.
+
+        Words outside the vocabulary are scored as the unknown token, whatever they are.
+        """
         _check_whole(samples=samples)
         if samples < 1:
             raise ConfigError(f"samples must be at least 1, got {samples}")
@@ -253,7 +278,7 @@ class Model:
             raise DataError(
                 f"this model was trained on {'images' if self.reads_images else 'text'}: expected "
                 f"{'voi.Regions' if self.reads_images else 'str'} as source, got "
-                f"{type(wrong[0]).__name__}; `voi show` takes an image or a text"
+                f"{type(wrong[0]).__name__}"
             )
         num_missing = sum(source is None for source in sources)
         if 0 < num_missing < len(sources):
@@ -262,6 +287,16 @@ class Model:
             )
         corpus = Corpus.of_sources(sources, self.codec, targets, tags)
         return collate(corpus, np.arange(len(sources))).to(self.device)
+
+
+def _check_each(sources: Sequence[object]) -> None:
+    """Raise the error of the first entry that is no source of any model."""
+    for index, source in enumerate(sources):
+        if not isinstance(source, str | Regions | None):
+            raise ConfigError(
+                f"expected sources that are texts, voi.Regions or None, got "
+                f"{reprlib.repr(source)} at index {index}"
+            )
 
 
 def _check_whole(**given: object) -> None:

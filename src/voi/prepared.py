@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
@@ -19,13 +19,9 @@ from voi.devices import check_device
 from voi.errors import DataError
 from voi.networks import Networks
 from voi.tokens import Codec, Corpus, CorpusReport, build_codec, build_corpus
-from voi.tokens.codec import shared_counts
-from voi.tokens.config import MANY_UNKNOWN
 from voi.tokens.vocabulary import NO_TARGET_WORDS
 from voi.training.epochs import num_updates
 from voi.validation import Judge
-
-MOST_COUNT = 10  # pairs of a word that is still rare enough to be copied
 
 
 @dataclass(frozen=True)
@@ -50,25 +46,6 @@ class Prepared:
         copies = self.codec.vocabulary.copies
         ids = self.train.targets.values
         return bool(((ids >= copies.start) & (ids < copies.stop)).any())
-
-    def count_with_copies(self) -> int:
-        """Return the least data.tokens.min_count under which copying is learned.
-
-        It is 0 if there is none up to MOST_COUNT, or too many target tokens would be unknown.
-        """
-        counts = shared_counts(self.codec.tokenizer, self.task.split("train"))
-        known = self.codec.config.min_count
-        for least in sorted(count + 1 for count in counts if known <= count < MOST_COUNT):
-            tokens = {**self.experiment.data.tokens, "min_count": least}
-            try:
-                other = prepare(_with_tokens(self.experiment, tokens))
-            except DataError:  # no target word would be known
-                return 0
-            if other.reports["train"].unknown_targets > MANY_UNKNOWN:
-                return 0
-            if other.has_copies:
-                return least
-        return 0
 
     def networks(self) -> Networks:
         """Return freshly initialised networks, the same for the same seed."""
@@ -102,11 +79,6 @@ def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
     valid, valid_report = build_corpus(valid_examples, codec, experiment.data, cache)
     reports = {"train": train_report, "valid": valid_report}
     return Prepared(_resolved(experiment, task, codec, train), task, codec, train, valid, reports)
-
-
-def _with_tokens(experiment: Experiment, tokens: Mapping[str, Any]) -> Experiment:
-    data = dataclasses.replace(experiment.data, tokens=tokens)
-    return dataclasses.replace(experiment, data=data)
 
 
 def _resolved(experiment: Experiment, task: Task, codec: Codec, train: Corpus) -> Experiment:

@@ -1,6 +1,5 @@
 """Runs: a prepared experiment becomes a trainer in a folder, new or where it was stopped."""
 
-import hashlib
 import itertools
 import json
 import os
@@ -21,7 +20,7 @@ from voi.networks import Networks
 from voi.prepared import Prepared, prepare
 from voi.search import ids_in_reading_order
 from voi.tables import to_table
-from voi.tokens import Corpus
+from voi.trained_on import DIGESTS, digest
 from voi.training import Scored, Trainer, Watcher
 from voi.validation import Validation, validate
 from voi.world import World
@@ -45,7 +44,7 @@ def start(
 def check_folder(run: Path) -> None:
     """Raise the error for a folder that a new run cannot use; nothing is made."""
     if run.is_dir() and any(run.iterdir()):
-        is_run = (run / "data.json").is_file()
+        is_run = (run / DIGESTS).is_file()
         if is_run and os.access(run, os.W_OK):
             with checkpoint.claimed(run):
                 pass
@@ -66,7 +65,7 @@ def _make_folder(prepared: Prepared, run: Path) -> None:
         run.mkdir(parents=True, exist_ok=True)
         table = json.dumps(to_table(prepared.experiment), ensure_ascii=False, indent=1)
         write_text(run / "experiment.json", table + "\n")
-        write_text(run / "data.json", json.dumps(_digests(prepared)) + "\n")
+        write_text(run / DIGESTS, json.dumps(_digests(prepared)) + "\n")
         write_text(run / "README.md", _readme(run, prepared.experiment))
     except OSError as error:
         raise _unwritable(run, error.strerror or str(error)) from error
@@ -102,7 +101,7 @@ def resume(
 
 
 def _stored_digests(run: Path) -> Any:
-    path = run / "data.json"
+    path = run / DIGESTS
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -124,7 +123,7 @@ def _last(run: Path) -> Path:
     found = "expected a run folder of `voi train`"
     if (run / "manifest.json").is_file():
         found += ", got a folder of weights alone: give the run that it comes from"
-    elif (run / "data.json").is_file():
+    elif (run / DIGESTS).is_file():
         found = f"it was stopped before its first checkpoint; {checkpoint.way_on(run)}"
     raise CheckpointError(f"nothing to resume in {run}: {found}")
 
@@ -179,18 +178,7 @@ def _samples(prepared: Prepared, found: Validation) -> Iterator[dict[str, Any]]:
 
 def _digests(prepared: Prepared) -> dict[str, str]:
     """Return what identifies the data: a digest of the ids of each split."""
-    return {name: _digest(getattr(prepared, name)) for name in ("train", "valid")}
-
-
-def _digest(corpus: Corpus) -> str:
-    digest = hashlib.sha256()
-    for part in (corpus.targets, corpus.sources, corpus.features, corpus.boxes, corpus.tags):
-        if part is not None:
-            digest.update(np.ascontiguousarray(part.offsets).data)
-            digest.update(np.ascontiguousarray(part.values).data)
-    if corpus.image_index is not None:
-        digest.update(np.ascontiguousarray(corpus.image_index).data)
-    return digest.hexdigest()
+    return {name: digest(getattr(prepared, name)) for name in ("train", "valid")}
 
 
 def _readme(run: Path, experiment: Experiment) -> str:

@@ -95,3 +95,60 @@ def test_columns_in_quotes_are_noted(monkeypatch, capsys, tmp_path, header, line
     assert call(monkeypatch, "data", "check", "--data", "quoted.tsv", "--valid", "PAIRS.TSV") == 0
     note = "quoted.tsv: all columns stand in quotes, which are read as text: take them away\n"
     assert (note in capsys.readouterr().out) is is_noted
+
+
+@pytest.mark.parametrize("what", ["error", "skip"])
+def test_training_does_not_stop_at_long_test_examples(monkeypatch, capsys, what):
+    """They count as examples of the evaluation, which takes them whole."""
+    data = ["--data", "PAIRS.TSV", "--test", "long.tsv"]
+    settings = [*SHORT, "--set", f"data.long_examples={what}"]
+    assert call(monkeypatch, "data", "check", *data, *settings) == 0
+    out, error = capsys.readouterr()
+    assert error == ""
+    assert "test: 40 of 40 examples are longer than data.max_source_length=5: long.tsv, " in out
+    assert "test examples are scored whole, none is left out\n" in out
+    assert "training leaves them out" not in out
+
+
+NAMED = ["source_key=English", "target_key=Pseudo", 'columns=["English","Pseudo"]']
+
+
+def test_a_header_with_names_of_its_own_is_told_how_to_be_named(monkeypatch, capsys, tmp_path):
+    (tmp_path / "odd.tsv").write_text("English\tPseudo\n" + PAIRS)
+    command = ["data", "check", "--data", "odd.tsv"]
+    assert call(monkeypatch, *command) == 0
+    hint = (
+        """\n  if line 1 of odd.tsv is a header, name the columns by it: --set """
+        """'data.options.columns=["...","..."]' --set data.options.source_key=... """
+        """--set data.options.target_key=...\n"""
+    )
+    assert hint in capsys.readouterr().out
+    settings = [part for name in NAMED for part in ("--set", f"data.options.{name}")]
+    assert call(monkeypatch, *command, *settings) == 0
+    out = capsys.readouterr().out
+    assert "odd.tsv: line 1 names the columns and is no pair\n" in out
+    assert "is a header" not in out
+
+
+@pytest.mark.parametrize("name", ["named.tsv", "pairs.jsonl"])
+def test_no_header_is_looked_for_where_the_names_are_known(monkeypatch, capsys, tmp_path, name):
+    (tmp_path / "named.tsv").write_text("source\ttarget\n" + PAIRS)
+    (tmp_path / "pairs.jsonl").write_text('{"source": "a", "target": "b"}\n' * 40)
+    assert call(monkeypatch, "data", "check", "--data", name, "--valid", "PAIRS.TSV") == 0
+    assert "is a header" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line", ["set w{j} {i}\tw{j} = 1 ; a b c d", "set {i} now\tput it", "say x{i}\ty{i} z"]
+)
+def test_what_is_said_of_copying_is_what_training_says(monkeypatch, capsys, tmp_path, line):
+    """A lesser count gives copies; none does; too many target words are unknown."""
+    pairs = "".join(line.format(i=i, j=i // 5) + "\n" for i in range(100))
+    (tmp_path / "own.tsv").write_text(pairs)
+    data, said = ["--data", "own.tsv", "--valid", "own.tsv"], []
+    for command in (["train", "--dry-run"], ["data", "check"]):
+        assert call(monkeypatch, *command, *data) == 0
+        out = capsys.readouterr().out.splitlines()
+        said.append([x for x in out if "copying is not learned" in x or "are unknown: know" in x])
+    assert len(said[0]) == 1
+    assert said[0] == said[1]

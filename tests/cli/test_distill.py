@@ -1,13 +1,21 @@
 """`voi distill`: a folder of pairs that trains the next model."""
 
 import json
+import re
+import shlex
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from small_runs import call, settings_of
-from voi import load
+from small_runs import call, saved_model, settings_of
+from voi import Model, checkpoint, load
 from voi.distillation import distill
+from voi.errors import DataWarning
+from voi.experiments import load_table, override
+from voi.search import Hypothesis
+from voi.tables import from_table
+from voi.tokens import TokensConfig
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +27,66 @@ def _pairs(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def _suggested(out):
+    """Return the training commands that were printed, without the name of the program."""
+    return re.findall(r"^next: voi (.+)$", out, re.MULTILINE)
+
+
+def _writing(texts):
+    """Return what stands in for the search: it writes these texts, one after the other."""
+    left = iter(texts)
+
+    def generate(self, sources, **_):
+        written = [next(left) for _ in sources]
+        return [
+            [Hypothesis(t, (t,) * bool(t), (0,) * bool(t), (0,) * bool(t), -1.0)] for t in written
+        ]
+
+    return generate
+
+
+@pytest.mark.parametrize("num_empty", [8, 7, 0])
+def test_empty_targets_are_told_before_the_next_command(
+    run, tmp_path, monkeypatch, capsys, num_empty
+):
+    monkeypatch.setattr(Model, "generate", _writing([""] * num_empty + ["A"] * (8 - num_empty)))
+    assert call(monkeypatch, "distill", run, "--split", "valid", "--out", tmp_path) == 0
+    out = capsys.readouterr().out
+    told = f"{num_empty} of 8 targets came out empty and keep their references"
+    assert (told in out) == (num_empty > 0)
+    assert (f"{told}: nothing is distilled" in out) == (num_empty == 8)
+    assert len(_suggested(out)) == (num_empty < 8)
+    if 0 < num_empty < 8:
+        assert out.index(told) < out.index("next: voi train")
+
+
+@pytest.mark.parametrize(
+    ("own", "is_said"),
+    [
+        ("data.tokens={min_count=2, copy=true}", False),
+        ("data.tokens={min_count=2, copy=true, num_copies=16}", False),
+        ("data.tokens={lowercase=true}", True),
+        ("data.tokens={}", True),
+    ],
+)
+def test_the_printed_command_has_the_tokens_of_the_run(tmp_path, monkeypatch, capsys, own, is_said):
+    model = Model(checkpoint.load(saved_model(tmp_path / "run", own), "cpu"))
+    monkeypatch.setattr(Model, "generate", _writing(["A"] * 8))
+    assert (
+        call(monkeypatch, "distill", tmp_path / "run", "--split", "valid", "--out", tmp_path / "d")
+        == 0
+    )
+    (command,) = _suggested(capsys.readouterr().out)
+    assert ("data.tokens=" in command) == is_said
+    settings = [part for part in shlex.split(command) if part.startswith("data.")]
+    table = override(load_table("files"), settings)
+    assert from_table(TokensConfig, table["data"]["tokens"]) == model.codec.config
+
+
 def test_outputs_become_pairs_that_train(run, tmp_path, monkeypatch, capsys):
     out = tmp_path / "distilled"
     assert call(monkeypatch, "distill", run, "--split", "valid", "--beam", 2, "--out", out) == 0
-    assert capsys.readouterr().out.startswith("8 pairs in ")  # a file has no bar
+    assert capsys.readouterr().out.startswith(f"8 pairs in {out}\n")  # a file has no bar
     model = load(run)
     task = model.task()
     valid, train = task.split("valid"), task.split("train")
@@ -60,8 +124,10 @@ def test_a_split_that_lost_its_last_pairs(run, tmp_path):
     """What was written for the others is kept, as `voi evaluate` keeps it."""
     model = load(run)
     whole = model.task()
-    for task in (whole, replace(whole, valid=whole.valid - 1)):
-        found = distill(model, task, "valid", tmp_path, model.experiment.search)
+    less = replace(whole, valid=whole.valid - 1)
+    for task, told in ((whole, nullcontext()), (less, pytest.warns(DataWarning, match="changed"))):
+        with told:
+            found = distill(model, task, "valid", tmp_path, model.experiment.search)
         assert found.num_pairs == len(_pairs(tmp_path / "valid.jsonl")) == task.valid
 
 
@@ -128,7 +194,7 @@ def test_the_printed_command_trains_on_long_pairs(tmp_path, monkeypatch, capsys,
     arguments = ["--split", "valid", "--beam", 1, "--out", "distilled"]
     capsys.readouterr()
     assert call(monkeypatch, "distill", "run", *arguments) == 0
-    command = capsys.readouterr().out.partition("4 pairs in distilled: voi ")[2].splitlines()[0]
+    (command,) = _suggested(capsys.readouterr().out)
     settings = [part for setting in printed for part in ("--set", setting)]
     assert command.split() == ["train", "--data", "distilled", *settings]
     assert call(monkeypatch, *command.split(), "--dry-run") == 0

@@ -92,8 +92,10 @@ def test_a_file_has_whole_lines_and_no_bar():
     with TrainingBar(Console(file=out, soft_wrap=True)) as watch:
         for step in (1, 2):
             watch.trained(Progress(step=step, phase=0), 25000, values)
+        watch.validated(Progress(step=2, phase=0), {"score": -1.0, "elbo": -1.0, "entropy": 0.5})
     figures = "loss 2.099  reward -8.40  entropy 10.86  distance 0.500  12,650 tok/s"
-    assert out.getvalue() == f"step 2/25,000  {figures}\n"
+    validated = "step 2: validation elbo -1.000  entropy per token 0.500"  # above: per target
+    assert out.getvalue() == f"step 2/25,000  {figures}\n{validated}\n"
 
 
 def test_a_target_without_tokens_is_said():

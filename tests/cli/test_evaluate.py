@@ -13,9 +13,11 @@ import sacrebleu
 import torch
 
 from small_models import roughen
-from small_runs import call, tiny_experiment
+from small_runs import TINY, call, tiny_experiment
+from voi import config, experiments
 from voi.analysis import read_traces
 from voi.checkpoint import Checkpoint
+from voi.errors import CheckpointError
 from voi.evaluation import run as evaluation_run
 from voi.model import Model, load
 from voi.prepared import prepare
@@ -131,7 +133,11 @@ def test_several_references_are_told(tmp_path, monkeypatch, capsys):
     (tmp_path / "r.tsv").write_text("a red bus\ta bus\na dog\n")
     files = ("--hypotheses", tmp_path / "a.txt", "--references", tmp_path / "r.tsv")
     assert call(monkeypatch, "evaluate", *files, "--metrics", "exact_match") == 0
-    assert "r.tsv: up to 2 references for each output\n" in capsys.readouterr().out
+    told = (
+        "r.tsv: up to 2 references for each output: columns 1 to 2 are all taken as references; if "
+        "column 1 is a source, cut it off (cut -f2)\n"
+    )
+    assert told in capsys.readouterr().out
 
 
 def test_texts_of_any_program(tmp_path, monkeypatch, capsys):
@@ -246,3 +252,31 @@ def test_a_limit_of_no_likelihoods_is_refused(run, monkeypatch, capsys):
     assert call(monkeypatch, "evaluate", run, *NONE, "--likelihood-limit", 5) == 2
     error = capsys.readouterr().err
     assert error == "voi: give --likelihood-limit without --likelihood-samples 0\n"
+
+
+def test_a_run_without_the_split_is_named_before_the_work(run, tmp_path, monkeypatch, capsys):
+    lines = "".join(f"a {i}\tb {i % 3}\n" for i in range(40))
+    (tmp_path / "pairs.tsv").write_text(lines)
+    own = config.experiment(
+        experiments.override(
+            experiments.load_table("files"),
+            [*TINY[1:], f"data.options.train={tmp_path / 'pairs.tsv'}"],
+        )
+    )
+    prepared = prepare(own)
+    model = Model(Checkpoint(prepared.experiment, prepared.codec, prepared.networks()))
+    model.save_pretrained(tmp_path / "two")
+    assert call(monkeypatch, "evaluate", run, tmp_path / "two", *QUICK) == 2
+    error = f"voi: {tmp_path / 'two'}: there is no test split: choose one of train, valid with"
+    assert capsys.readouterr().err == f"{error} --split\n"
+    assert not (run / "evaluation").exists()
+
+
+def test_a_model_is_not_saved_over_results(run, monkeypatch):
+    assert call(monkeypatch, "evaluate", run, *NONE) == 0
+    model = load(run)
+    with pytest.raises(CheckpointError, match="holds results of voi evaluate"):
+        model.save_pretrained(run)
+    assert (run / "evaluation" / "test-beam1" / "hypotheses.jsonl").is_file()
+    shutil.rmtree(run / "evaluation")
+    model.save_pretrained(run)

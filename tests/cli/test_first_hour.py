@@ -81,7 +81,7 @@ def test_a_messy_file_is_trained_on_when_asked_for(monkeypatch, capsys, file):
     for command in (["orders", "run"], ["distill", "run", "--out", "new", "--split", "test"]):
         assert call(monkeypatch, *command) == 2
         error = said(capsys)[1]
-        assert error == "voi: there is no test split: choose one of train, valid with --split"
+        assert error == "voi: run: there is no test split: choose one of train, valid with --split"
 
 
 def test_long_test_examples_do_not_spoil_the_end_of_training(monkeypatch, capsys, tmp_path):
@@ -314,7 +314,8 @@ def test_many_unknown_words_are_told_with_what_to_set(tmp_path, monkeypatch, cap
         assert call(monkeypatch, *command, "--data", "a.tsv") == 0
         out = capsys.readouterr().out
         assert "of the training target tokens are unknown: know all words with --set " in out
-        assert "--set data.tokens.min_count=1, or cut them into pieces" in out
+        assert "--set data.tokens.min_count=1 --set data.tokens.copy=false, or cut them " in out
+        assert "with either, no word is copied from its source any more\n" in out
         assert "copying is not learned" not in out
 
 

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from small_runs import TINY, call
+from small_runs import TINY, call, saved_model
 from voi import Model, load
 from voi.analysis import from_record
 from voi.lines import to_utf8
@@ -193,16 +193,63 @@ def test_a_pipe_that_waits_is_answered_line_by_line(run):
 
 def test_lines_without_source_and_empty_targets_are_told_of(run, tmp_path, monkeypatch, capsys):
     path = tmp_path / "lines.txt"
-    path.write_text(f"{SOURCES[0]}\n\n{SOURCES[1]}\n  \n\n")
+    path.write_text(f"{SOURCES[0]}\n\n{SOURCES[1]}\n  \n\n{SOURCES[2]}")
     assert call(monkeypatch, "generate", run, path) == 0
     out, error = capsys.readouterr()
-    assert len(out.splitlines()) == 5
+    assert len(out.splitlines()) == 6
     assert error == f"voi: no source is given in {path}, line 2 and 2 more\n"
     nothing = [[Hypothesis("", (), (), (), -1.0)]]
     monkeypatch.setattr(Model, "generate", lambda self, sources, **_: nothing * len(sources))
     path.write_text(SOURCES[0])
     assert call(monkeypatch, "generate", run, path) == 0
     assert capsys.readouterr().err == f"voi: an empty target was written for {path}, line 1\n"
+
+
+@pytest.mark.parametrize("is_piped", [False, True])
+@pytest.mark.parametrize(
+    ("option", "tail"),
+    [((), ""), (("--gaps",), "\tB ___"), (("--prefix",), "\tB"), (("--json",), "")],
+)
+def test_blank_lines_at_the_end_are_left_out(
+    run, tmp_path, monkeypatch, capsys, is_piped, option, tail
+):
+    """Also where there are more of them than are read at once."""
+    path = tmp_path / "lines"
+    path.write_text(f"{SOURCES[0]}{tail}\n" + "\n \n\r\n" * 15)
+    with path.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        file_name = () if is_piped else (path,)
+        assert call(monkeypatch, "generate", run, *file_name, *option, "--max-length", 4) == 0
+    out, error = capsys.readouterr()
+    assert len(out.splitlines()) == 1
+    assert "no source" not in error
+
+
+def test_many_blank_lines_in_the_middle_are_answered_in_their_places(
+    run, tmp_path, monkeypatch, capsys
+):
+    path = tmp_path / "lines"
+    path.write_text(f"{SOURCES[0]}\n" + "\n" * 70 + f"{SOURCES[1]}\n\n")
+    assert call(monkeypatch, "generate", run, path, "--json") == 0
+    sources = [json.loads(line)["source"] for line in capsys.readouterr().out.splitlines()]
+    assert sources == [SOURCES[0], *[""] * 70, SOURCES[1]]
+
+
+@pytest.mark.parametrize("flag", ["--gaps", "--prefix"])
+def test_a_text_behind_a_flag_is_told_where_it_belongs(run, monkeypatch, capsys, flag):
+    assert call(monkeypatch, "generate", run, flag, "za ___") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("voi: cannot read za ___: No such file or directory; ")
+    assert f"{flag} is a flag, the texts stand in the lines of a file: SOURCE<tab>TEXT" in line
+
+
+def test_a_run_on_images_is_told_where_they_can_be_given(tmp_path, lines, monkeypatch, capsys):
+    settings = "data.options={train=4, valid=2, test=2}"
+    scenes = saved_model(tmp_path / "scenes", settings, task="scenes")
+    assert call(monkeypatch, "generate", scenes, lines) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("voi: this run describes images")
+    assert "`voi show`" in line
 
 
 def test_blank_lines_alone_are_told(run, tmp_path, monkeypatch, capsys):
@@ -217,10 +264,16 @@ def test_targets_alone_need_no_sources(tmp_path, monkeypatch, capsys):
     options = [part for one in (*settings, "training.steps=1") for part in ("--set", one)]
     command = ["train", "--data", tmp_path / "a.tsv", *options, "--out", tmp_path / "run"]
     assert call(monkeypatch, *command) == 0
-    (tmp_path / "blank").write_text("\n")
     capsys.readouterr()
-    assert call(monkeypatch, "generate", tmp_path / "run", tmp_path / "blank") == 0
-    assert "no source" not in capsys.readouterr().err
+    for text in ("\n", "b\n\n \n"):  # each line asks for a target
+        (tmp_path / "blank").write_text(text)
+        assert call(monkeypatch, "generate", tmp_path / "run", tmp_path / "blank") == 0
+        out, error = capsys.readouterr()
+        assert len(out.splitlines()) == len(text.splitlines())
+        assert "no source" not in error
+    (tmp_path / "gaps").write_text("\tb ___\n\n")
+    assert call(monkeypatch, "generate", tmp_path / "run", tmp_path / "gaps", "--gaps") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_sources_without_a_known_word_are_told(run, tmp_path, monkeypatch, capsys):

@@ -147,6 +147,12 @@ def test_parts_of_a_source_are_removed(run, tmp_path):
         orders(run, "--perturb", 8)
 
 
+@pytest.mark.parametrize("command", [("orders",), ("bench", "runtime")])
+def test_a_limit_of_no_examples_is_refused(monkeypatch, capsys, command):
+    assert call(monkeypatch, *command, "nowhere", "--limit", 0) == 2
+    assert "Invalid value for '--limit'" in capsys.readouterr().err
+
+
 def test_a_perturbation_says_that_it_compares_ranks(run, tmp_path):
     output = orders(run, "--perturb", 2, "--reference", "--ranks", "--out", tmp_path)
     assert "Compared are ranks" in output
@@ -222,7 +228,7 @@ def test_a_seed_is_no_negative_number(run, monkeypatch, capsys):
         *(
             (["RUN", "--perturb", 0, f"--{name}", value], f"give --perturb without --{name}: it")
             for name, value in (
-                ("samples", 4), ("limit", 0), ("tagger", "none"), ("seed", 0), ("counts", "x.json")
+                ("samples", 4), ("limit", 1), ("tagger", "none"), ("seed", 0), ("counts", "x.json")
             )
         ),
         (["RUN", "--perturb", 0, "--seed", 1, "--limit", 2], "without --limit, --seed: it looks"),
@@ -230,7 +236,7 @@ def test_a_seed_is_no_negative_number(run, monkeypatch, capsys):
         *(
             (["--traces", "FILE", f"--{name}", value], f"give a run with --{name}: trace")
             for name, value in (
-                ("split", "test"), ("limit", 0), ("samples", 4), ("beam", 2), ("images", "."),
+                ("split", "test"), ("limit", 1), ("samples", 4), ("beam", 2), ("images", "."),
                 ("device", "cpu"),
             )
         ),

@@ -80,6 +80,15 @@ def test_a_source_without_a_known_word_is_told(run, monkeypatch, capsys):
         assert (said == "voi: no word of the source is in the model's vocabulary\n") == is_told
 
 
+def test_a_blank_source_is_told_as_by_generate(run, tmp_path, monkeypatch, capsys):
+    (tmp_path / "blank").write_text(" \n")
+    assert call(monkeypatch, "generate", run, tmp_path / "blank") == 0
+    line = capsys.readouterr().err
+    assert line == f"voi: no source is given in {tmp_path / 'blank'}, line 1\n"
+    assert call(monkeypatch, "show", run, " ") == 0
+    assert capsys.readouterr().err == "voi: no source is given\n"
+
+
 def test_a_source_may_look_like_markup(run):
     assert show(run, "[bold] [/x]").startswith("[bold] [/x]\n")
 

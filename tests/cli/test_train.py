@@ -208,6 +208,16 @@ def test_a_users_order_is_found_in_the_working_folder(monkeypatch, tmp_path):
     [
         (["train", "chian"], 'unknown task "chian": did you mean "chain"?'),
         (["train", "no.toml"], "no experiment file no.toml"),
+        (
+            ["train", "--data", "x.tsv", "--set", "training.steps", "60"],
+            "--set wants KEY=VALUE without spaces around the =, as in --set training.steps=60, got",
+        ),
+        (["train", "--set", "training.steps"], "--set training.steps=60, got 'training.steps'"),
+        (["data", "check", "--set", "data.cache", "x", "y"], "--set wants KEY=VALUE"),
+        (
+            ["train", "--set", "training.steps=60", "--set", "training.epochs=2"],
+            "--set training.steps=60 and --set training.epochs=2 say",
+        ),
         (["train", "--set", "traning.steps=3"], 'unknown section "traning": did you mean'),
         (["train", "--set", "decoder.widht=3"], 'did you mean "decoder.width"?'),
         (["train", "--set", "training.num_orders=1"], "must be at least 2 for a learned order"),
@@ -223,6 +233,11 @@ def test_a_users_order_is_found_in_the_working_folder(monkeypatch, tmp_path):
         (["train", "--data", "missing.tsv"], "missing.tsv"),
         (["train", "--data", "empty.tsv"], "empty.tsv"),
         (["train", "--data", "blank.tsv"], "blank.tsv"),
+        (["train", "--data", "https://example.org/a.tsv"], "addresses are not read, download it"),
+        (
+            ["train", "--data", "a.tsv", "--valid", "s3://b/dev.tsv"],
+            "expected a file, got the address s3://b/dev.tsv",
+        ),
         (["train", "--source", "a.ro"], "--source together with --target"),
         (["generate", "nowhere"], "no model in nowhere"),
         (["show", "nowhere", "x"], "no model in nowhere"),

@@ -240,6 +240,30 @@ def test_a_header_in_capitals(tmp_path, line):
     assert list(records) == [Example("a", "x")]
 
 
+@pytest.mark.parametrize(
+    ("fields", "setting"),
+    [
+        (
+            Fields(),
+            'columns=["...","..."]\' --set data.options.source_key=... --set data.options.t',
+        ),
+        (
+            Fields("a", "b", ("a", "b", "c")),
+            'columns=["...","...","..."]\' --set data.options.sourc',
+        ),
+        (Fields("", "a", ("a",)), 'columns=["..."]\' --set data.options.target_key=...'),
+    ],
+)
+def test_a_first_line_may_be_a_header_unless_it_is_known_to_be_one(tmp_path, fields, setting):
+    path = tmp_path / "a.tsv"
+    path.write_text("\t".join("xyz"[: len(fields.columns)]) + "\n")
+    records = read_tsv(path, fields)
+    assert (len(records), setting in records.rows.header_hint) == (1, True)
+    path.write_text("\t".join(fields.columns) + "\n" + path.read_text())
+    records = read_tsv(path, fields)
+    assert (len(records), records.rows.header_hint) == (1, "")
+
+
 def test_a_file_of_another_layout_is_told_how_to_name_its_columns(tmp_path):
     path = write(tmp_path, "a.tsv", b"1\ta\tx\n2\tb\ty\n")
     for bad_lines in ("error", "skip"):

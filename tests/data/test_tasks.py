@@ -1,8 +1,10 @@
 """What every embedded task promises, and the errors of wrong options."""
 
+from pathlib import Path
+
 import pytest
 
-from voi.data.tasks import TASKS, make_task, order_distance, target_kind
+from voi.data.tasks import TASKS, chosen_split, make_task, order_distance, target_kind
 from voi.errors import ConfigError, DataError
 
 SMALL = {
@@ -49,6 +51,15 @@ def test_a_task_of_ones_own_says_what_its_targets_are():
     assert target_kind("nowhere:Task") == "text"  # not at hand
     with pytest.raises(ConfigError, match="must be one of symbols, code"):
         target_kind(f"{__name__}:Wrong")
+
+
+def test_a_split_that_is_not_there_is_told_with_its_run():
+    task = small("chain")
+    with pytest.raises(DataError, match=r"^there is no dev split: choose one of train, "):
+        chosen_split(task, "dev")
+    with pytest.raises(DataError, match=r"^runs.one: there is no dev split: choose"):
+        chosen_split(task, "dev", Path("runs/one"))
+    assert len(chosen_split(task, "valid", Path("runs/one"))) == 40
 
 
 @pytest.mark.parametrize("name", SMALL)

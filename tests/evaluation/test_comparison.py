@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -128,3 +129,13 @@ def test_markdown_tells_systems_apart():
     assert "| exact_match | 40.00 | 100.00 | +60.00 [" in text
     assert "| -1.2000 ± 0.1000 | -0.6000 ± 0.1000 | +0.6000 [" in text
     assert "- b: text:b as it is|checkpoint:bbbbbbbb" in text
+
+
+@pytest.mark.parametrize("name", ["elbo", "log_p_bound", "log_p_bound (short targets)"])
+def test_how_a_bound_is_read_is_said_once(name):
+    found = replace(_per_token([-2.0, -4.0], [2, 3]), name=name)
+    systems = [System(system, None, (), (found,)) for system in "ab"]
+    said = [note for note in notes(side_by_side(systems, FEW)) if "--likelihood-samples" in note]
+    assert len(said) == (name == "log_p_bound")
+    assert all(note.startswith("log_p_bound: a lower bound, which more orders") for note in said)
+    assert not any("lower bound" in note for note in notes(side_by_side([_system("a", HALF)], FEW)))

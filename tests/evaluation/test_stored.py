@@ -2,12 +2,13 @@
 
 import gzip
 import json
+import re
 
 import pytest
 
 from voi.analysis import Trace, write_traces
 from voi.errors import DataError
-from voi.evaluation.stored import read_outputs, read_references
+from voi.evaluation.stored import read_outputs, read_references, told_of_several
 
 EXPECTED = (("a b", "a"), ("",), ("c",))
 
@@ -116,3 +117,18 @@ def test_traces_are_known_by_every_name_of_json_lines(tmp_path, name):
     found = read_outputs(tmp_path / name, "a")
     assert (found.hypotheses, found.references) == (("b a",), (("b c",),))
     assert read_references(tmp_path / name) == (("b c",),)
+
+
+@pytest.mark.parametrize(
+    ("name", "references", "expected"),
+    [
+        ("r.tsv", (("a",), ("b",)), ""),
+        ("r.tsv", (), ""),
+        ("r.tsv", (("a",), ("b", "c")), "columns 1 to 2 are all taken as .* cut it off .cut -f2.$"),
+        ("r.tsv.gz", (("a", "b", "c"),), "columns 1 to 3 are all taken as .* off .cut -f2-.$"),
+        ("r.jsonl", (("a", "b", "c"),), "r.jsonl: up to 3 references for each output$"),
+    ],
+)
+def test_what_is_told_of_several_references(tmp_path, name, references, expected):
+    told = told_of_several(tmp_path / name, references)
+    assert re.search(expected, told) if expected else told == ""

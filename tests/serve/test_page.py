@@ -62,6 +62,10 @@ await press("infer");
 seen.order = look();
 await press("bound");
 seen.bound = texts("#bounds dt");
+seen.knows = [find("unknown").hidden];
+find("target").value = "A zebra";
+await press("bound");
+seen.knows.push(find("unknown").textContent);
 document.body.dataset.seen = JSON.stringify(seen);
 """
 
@@ -115,6 +119,7 @@ def test_writing_stepping_and_scoring(model, browse):
     assert seen["order"]["error"] == ""
     assert sorted(seen["order"]["texts"][0].split(" → ")) == ["A", "B", "C"]
     assert seen["bound"][0] == "exact, over all orders"
+    assert seen["knows"] == [True, "not in the vocabulary, scored as the unknown token: zebra"]
 
 
 def test_text_stays_text(tmp_path, browse):

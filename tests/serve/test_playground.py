@@ -121,6 +121,21 @@ def test_the_likelihood_of_a_short_target_is_the_sum_over_orders(server, model):
     assert alone["standard_error"] is None  # one sample has none, and JSON has no NaN
 
 
+@pytest.mark.parametrize(
+    ("target", "unknown"), [("B A C", []), ("zebra A yak zebra", ["zebra", "yak"])]
+)
+def test_unknown_words_of_a_target_are_named(server, target, unknown):
+    for name in ("likelihood", "order"):
+        assert ask(server, name, source=SOURCE, target=target)["unknown"] == unknown
+
+
+def test_a_word_that_is_copied_from_the_source_is_known(tmp_path):
+    model = file_model(tmp_path, "".join(f"x{i} a\tx{i} b\n" for i in range(4)))
+    playground = Playground(model, "mine")
+    found = playground.likelihood({"source": "x9 a", "target": "x9 y b", "samples": 1})
+    assert found["unknown"] == ["y"]
+
+
 def test_about_says_what_may_be_asked(server):
     status, _, text = send(server, "GET", "/api/about")
     about = json.loads(text)

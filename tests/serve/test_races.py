@@ -108,7 +108,7 @@ def test_buttons_wait_for_a_request_and_a_preview(seen, is_preview_first):
 def test_an_answer_is_drawn_on_the_image_it_describes(seen, form, path, key):
     found = seen(
         f'{START} submit("{form}"); choose_image("B"); await shown("B");'
-        f'await answer("{path}", {{ {key}: [written] }});'
+        f'await answer("{path}", {{ {key}: [written], unknown: [] }});'
         f"seen.push(examples[0][0].regions.name); {END}"
     )
     assert found[1] == "A"

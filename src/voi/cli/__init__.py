@@ -1,13 +1,14 @@
 """The command line: one file per command; each parses, calls one function below, and prints."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from voi.errors import ConfigError, VoiError
+from voi.errors import ConfigError, DataWarning, VoiError
 
 _INTERRUPTED = 130
 
@@ -17,6 +18,7 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     is_debug = len(arguments) < len(sys.argv) - 1
     _set_encodings()
+    _say_warnings()
     sys.path.append(str(Path.cwd()))  # a user's module:function is found where voi is called
     try:
         code = _call(arguments)
@@ -43,6 +45,27 @@ def _set_encodings() -> None:
         if isinstance(stream, TextIOWrapper):
             encoding = None if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _say_warnings() -> None:
+    """Print each warning about data as one line on stderr; others as Python does."""
+    usual = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, DataWarning):
+            print(f"voi: {message}", file=sys.stderr)
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    warnings.simplefilter("always", DataWarning)
+    warnings.showwarning = show
 
 
 def _call(arguments: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from voi.errors import ConfigError
+from voi.experiments import split_setting
 from voi.version import version
 
 T = TypeVar("T")
@@ -15,9 +16,23 @@ Beam = Annotated[
 ]
 _DEVICE = typer.Option(help="cpu, cuda, cuda:1, ...")
 Device = Annotated[str, _DEVICE]
+
+
+def _checked(settings: list[str] | None) -> list[str] | None:
+    """Raise for a setting without a value: what stands behind it was taken for an argument."""
+    for setting in settings or ():
+        split_setting(setting)
+    return settings
+
+
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one field of an experiment."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        callback=_checked,
+        help="Change one field of an experiment.",
+    ),
 ]
 DeviceOfRuns = Annotated[str | None, _DEVICE]  # of commands that may have no run; None: cpu
 

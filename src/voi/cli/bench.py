@@ -61,7 +61,7 @@ def runtime(
     ] = None,
     split: Annotated[str | None, typer.Option(help="Of RUN's data; default: test.")] = None,
     limit: Annotated[
-        int | None, typer.Option(min=0, help="Only the first targets of RUN; default: all.")
+        int | None, typer.Option(min=1, help="Only the first targets of RUN; default: all.")
     ] = None,
     lengths: Annotated[
         str | None,

@@ -98,7 +98,7 @@ def check(
         )
     if report.splits[0].unknown_targets and not report.num_target_words:
         raise DataError(f"training would stop, as {NO_TARGET_WORDS}")
-    is_long = data_config.long_examples == "error" and any(s.too_long for s in report.splits)
+    is_long = data_config.long_examples == "error" and any(split.too_long for split in used)
     if advice or is_long:
         for_long = "for those that are too long, give one of the settings named there"
         steps = [for_long] * is_long + [advice] * bool(advice)
@@ -133,6 +133,8 @@ def _print_report(report: DataReport) -> None:
     for side, tokens in (("source", report.first.source), ("target", report.first.target)):
         if tokens:
             say(f"  {side}  {tokens}", console)
+    if report.first.hint:
+        say(f"  {report.first.hint}", console)
     for note in report.notes:
         say(note, console)
 

@@ -1,11 +1,13 @@
 """`voi distill`: make training data of what a model writes."""
 
+import json
 import shlex
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.progress import Progress
 
 from voi.cli.app import Beam, Device, app, otherwise
@@ -13,7 +15,9 @@ from voi.cli.console import plain_console
 from voi.cli.drawing import say
 from voi.distillation import Distilled, distill
 from voi.experiments import load_table
-from voi.model import load
+from voi.model import Model, load
+from voi.tables import from_table
+from voi.tokens import TokensConfig
 
 
 @app.command("distill")
@@ -40,20 +44,48 @@ def command(
             bar.update(line, description=what, completed=done, total=total)
 
         found = distill(model, model.task(), split, out, search, told)
-    settings = _settings(found, model.experiment.data.long_examples == "skip")
-    command = shlex.join(["voi", "train", "--data", str(out), *settings])
-    say(f"{found.num_pairs:,} pairs in {out}: {command}", console)
+    say(f"{found.num_pairs:,} pairs in {out}", console)
     if found.num_empty:
-        console.print(f"targets that came out empty and keep their references: {found.num_empty:,}")
+        _tell_empty(found, console)
+    if found.num_empty < found.num_pairs:
+        command = shlex.join(["voi", "train", "--data", str(out), *_settings(found, model)])
+        say(f"next: {command}", console)
 
 
-def _settings(found: Distilled, skips: bool) -> list[str]:
-    """Return the options that training on the pairs needs; long ones are treated as in the run."""
-    limits = load_table("files")["data"]
+def _tell_empty(found: Distilled, console: Console) -> None:
+    empty = f"{found.num_empty:,} of {found.num_pairs:,} targets came out empty"
+    rest = ""
+    if found.num_empty == found.num_pairs:
+        rest = ": nothing is distilled; train the run for longer, or distill another one"
+    say(f"{empty} and keep their references{rest}", console, "bold")
+
+
+def _settings(found: Distilled, model: Model) -> list[str]:
+    """Return the options of training on the pairs: tokens and long ones are treated as in the run.
+
+    Tokens are said where those of one's own data would be others.
+    """
+    plain = load_table("files")["data"]
+    skips = model.experiment.data.long_examples == "skip"
     longest = {"max_source_length": found.longest_source, "max_target_length": found.longest_target}
-    settings = [f"data.{name}={n}" for name, n in longest.items() if n > limits[name]]
+    settings = [f"data.{name}={n}" for name, n in longest.items() if n > plain[name]]
     if settings and skips:
         settings = ["data.long_examples=skip"]
+    if model.codec.config != from_table(TokensConfig, plain["tokens"]):
+        settings.append(f"data.tokens={_toml(model.codec.config)}")
     if not found.has_sources:
         settings.append('data.options.source_key=""')
     return [part for setting in settings for part in ("--set", setting)]
+
+
+def _toml(config: TokensConfig) -> str:
+    """Return the fields that are not as by default, as an inline table of TOML.
+
+    >>> _toml(TokensConfig(kind="bpe", size=8000))
+    '{kind="bpe", size=8000}'
+    """
+    values = {field.name: getattr(config, field.name) for field in fields(config)}
+    plain = {field.name: field.default for field in fields(config)}
+    said = {name: value for name, value in values.items() if value != plain[name]}
+    parts = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in said.items())
+    return f"{{{', '.join(parts)}}}"

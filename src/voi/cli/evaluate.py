@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from voi.checkpoint import RESULTS
 from voi.cli.app import Beam, DeviceOfRuns, app, otherwise, refuse
 from voi.cli.console import plain_console
 from voi.cli.drawing import print_stacked, say
 from voi.cli.watching import EvaluationBar
+from voi.data.tasks import check_chosen
 from voi.errors import ConfigError
 from voi.evaluation import (
     Settings,
@@ -26,6 +28,7 @@ from voi.evaluation import (
     write_table,
 )
 from voi.evaluation.outputs import References
+from voi.evaluation.stored import told_of_several
 from voi.evaluation.tables import notes, text_rows
 from voi.model import load
 
@@ -107,9 +110,8 @@ def _score_stored(
 ) -> None:
     console = plain_console()
     shared = None if references is None else read_references(references)
-    most = max(map(len, shared or ()), default=0)
-    if most > 1:  # columns of a file of pairs would count as well
-        say(f"{references}: up to {most} references for each output", console)
+    if references is not None and (told := told_of_several(references, shared or ())):
+        say(told, console)
     table = side_by_side(_stored(paths, shared, names, limit))
     _print(table, console)
     if out is not None:
@@ -143,10 +145,12 @@ def _evaluated(
 ) -> tuple[list[System], list[Path]]:
     systems, folders = [], []
     models = [load(run, device) for run in runs]  # a wrong name is told before the work begins
+    for run, model in zip(runs, models, strict=True):
+        check_chosen(model.task(), settings.split, run)
     for name, run, model in zip(distinct_names(runs), runs, models, strict=True):
         if out is None and not run.is_dir():
             raise ConfigError(f"{run} is no folder to keep results in: choose one with --out")
-        folder = run / "evaluation" / settings.folder_name(model) if out is None else out
+        folder = run / RESULTS / settings.folder_name(model) if out is None else out
         if out is not None and len(runs) > 1:
             folder = out / name.replace("/", "-")
         with EvaluationBar(name) as bar:

@@ -3,9 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from gzip import GzipFile
 from io import TextIOWrapper
 from pathlib import Path
@@ -20,7 +21,7 @@ from voi.analysis import to_record
 from voi.cli.app import Beam, Device, app, names_of, refuse, split_keywords
 from voi.cli.console import plain_console
 from voi.cli.drawing import draw_steps, visible
-from voi.data.tasks import has_sources
+from voi.cli.sources import NO_SOURCE, UNKNOWN_SOURCE, reads_sources
 from voi.errors import ConfigError, DataError, VoiError
 from voi.lines import is_packed, not_text, to_utf8, unpacked
 from voi.model import Model, load
@@ -108,9 +109,10 @@ def generate(
     }
     model = _ready(load(run, device), options, words)
     with ExitStack() as stack:
-        lines = _open(file, stack)
+        lines = _open(file, kind, stack)
         told, odd = _progress(lines, stack), _OddLines(model, stack, nbest, as_json)
-        for part in _chunks(lines):
+        asks_by_blank = cache(lambda: not kind and not reads_sources(model))
+        for part in _without_blank_end(_chunks(lines), asks_by_blank):
             for line, source, hypotheses in _written(model, part, kind, words, options):
                 _print(source, hypotheses, trace, as_json)
                 odd.add(line, source, hypotheses)
@@ -119,6 +121,11 @@ def generate(
 
 def _ready(model: Model, options: dict[str, Any], keywords: Sequence[str]) -> Model:
     """Return the model, or raise what is wrong with the options before a line is read."""
+    if model.reads_images:
+        raise ConfigError(
+            "this run describes images, and lines of text are none: give an image to `voi show`, "
+            "or regions to voi.load(run).generate"
+        )
     model.generate([], **options)
     if keywords and not model.codec.vocabulary.copies:  # which might be of any word
         rules_with_keywords(keywords, model.codec, None, in_order=False)
@@ -136,7 +143,6 @@ class _OddLines:
         self.model = model
         self.nbest = 1 if as_json else nbest  # a record names its source
         self.as_json = as_json
-        self.num_lines = 0
         self.blank: list[str] = []  # places
         self.unknown: list[str] = []
         self.empty: list[str] = []
@@ -144,7 +150,6 @@ class _OddLines:
         self.broken: list[str] = []
 
     def add(self, line: Line, source: str, hypotheses: Sequence[Hypothesis]) -> None:
-        self.num_lines += 1
         if not source.strip():
             self.blank.append(line.place)
         elif not self.model.codec.knows_any(source):
@@ -158,9 +163,9 @@ class _OddLines:
 
     def _tell(self) -> None:
         found = {"an empty target was written for": self.empty}
-        found["no word of the source is in the model's vocabulary in"] = self.unknown
-        if len(self.blank) < self.num_lines or _has_sources(self.model):
-            found["no source is given in"] = self.blank
+        found[f"{UNKNOWN_SOURCE} in"] = self.unknown
+        if self.blank and reads_sources(self.model):
+            found[f"{NO_SOURCE} in"] = self.blank
         few = f"fewer than {self.nbest} targets were found (--json names the source of each) for"
         found[few] = self.fewer
         found[r"line breaks are written as \n (--json keeps them) for"] = self.broken
@@ -168,14 +173,6 @@ class _OddLines:
             if places:
                 others = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
                 print(f"voi: {what} {places[0]}{others}", file=sys.stderr)
-
-
-def _has_sources(model: Model) -> bool:
-    """Was a model trained with sources, as far as its data is still there to tell?"""
-    try:
-        return has_sources(model.task())
-    except VoiError:
-        return True
 
 
 def _check(is_wrong: bool, advice: str) -> None:
@@ -222,7 +219,7 @@ def _sampling(count: int, **given: float | int | None) -> Sampling | None:
         raise ConfigError(f"{error}: change {names_of(settings) or '--sample'}") from error
 
 
-def _open(file: Path | None, stack: ExitStack) -> TextIO:
+def _open(file: Path | None, kind: str, stack: ExitStack) -> TextIO:
     """Return the lines, read as UTF-8 whatever the locale says; other bytes are surrogates.
 
     A carriage return within a line is white space, as in training.
@@ -242,7 +239,10 @@ def _open(file: Path | None, stack: ExitStack) -> TextIO:
             )
         )
     except OSError as error:
-        raise DataError(f"cannot read {file}: {error.strerror}; give a text file") from error
+        advice = "give a text file"
+        if kind:
+            advice = f"--{kind} is a flag, the texts stand in the lines of a file: SOURCE<tab>TEXT"
+        raise DataError(f"cannot read {file}: {error.strerror}; {advice}") from error
 
 
 def _progress(lines: TextIO, stack: ExitStack) -> Callable[[int], None]:
@@ -286,6 +286,27 @@ def _chunks(lines: TextIO) -> Iterator[list[Line]]:
             raise item
         if item is None:
             return
+
+
+def _without_blank_end(
+    parts: Iterable[list[Line]], asks_by_blank: Callable[[], bool]
+) -> Iterator[list[Line]]:
+    """Yield the lines without blank ones at the end, as data files are read.
+
+    A blank line waits for one that is not. It does not where blank lines ask for targets, nor
+    where there is no other line.
+    """
+    waiting: list[Line] = []
+    is_begun = False
+    for part in parts:
+        end = max((i for i, line in enumerate(part, start=1) if line.text.strip()), default=0)
+        is_begun = is_begun or end > 0
+        if not is_begun or (end < len(part) and asks_by_blank()):
+            end = len(part)
+        if end:
+            yield [*waiting, *part[:end]]
+            waiting = []
+        waiting += part[end:]
 
 
 def _split(line: Line, kind: str) -> tuple[str, str]:

@@ -53,7 +53,7 @@ TaggerName = Annotated[
     ),
 ]
 Split = Annotated[str | None, typer.Option(help="Of the runs' own data; default: test.")]
-Limit = Annotated[int | None, typer.Option(min=0, help="Examples; default: the whole split.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Examples; default: the whole split.")]
 Samples = Annotated[int | None, typer.Option(min=0, help="Orders sampled per target; default: 4.")]
 Seed = Annotated[
     int | None, typer.Option(min=0, max=2**63 - 1, help="Of samples and intervals; default: 0.")
@@ -119,7 +119,7 @@ def orders(
         refuse(advice, limit=limit, samples=samples, counts=counts, tagger=tagger, seed=seed)
         refuse("--reference without {}: no target is written", beam=beam if reference else None)
         model, task = _open(_only_one(runs or (), traces or ()), device, images)
-        example = _example(task, otherwise(split, "test"), perturb)
+        example = _example(model, task, otherwise(split, "test"), perturb)
         image = picture_of(example, pictures_of(task, images))
         width = otherwise(searched, 0)
         closeup = closeup_of(
@@ -210,7 +210,7 @@ def _of_runs(
     with Progress(console=errors, disable=not errors.is_terminal, transient=True) as bar:
         for run in runs:
             model, task = _open(run, device, images)
-            examples = examples_of(task, otherwise(split, "test"), otherwise(limit, 0))
+            examples = examples_of(task, otherwise(split, "test"), otherwise(limit, 0), model)
             name = run.resolve().name
             found += run_series(
                 name,
@@ -273,9 +273,9 @@ def _write_study(found: Study, out: Path, suffix: str, console: Console) -> list
     return [out / "report.html"]
 
 
-def _example(task: Task, split: str, index: int) -> Example:
+def _example(model: Model, task: Task, split: str, index: int) -> Example:
     """Return an example by its number in the tables."""
-    examples = examples_of(task, split, index + 1)
+    examples = examples_of(task, split, index + 1, model)
     if index >= len(examples):
         raise ConfigError(
             f"--perturb must be below {len(examples)}, the number of examples in {split}, got "

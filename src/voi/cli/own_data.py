@@ -1,5 +1,6 @@
 """Options that name a user's own files, as a table of an experiment."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,10 @@ _PLACES = ("train", "valid", "test", "folder", "hub")
 def _given(text: str) -> Path:
     if not text.strip():
         raise typer.BadParameter("expected a path, got an empty text")
+    if re.match(r"[A-Za-z][\w+.-]+://", text):
+        raise typer.BadParameter(
+            f"expected a file, got the address {text}; addresses are not read, download it first"
+        )
     path = Path(text)
     if text == "-" or path.is_relative_to("/dev") or path.is_fifo():
         raise typer.BadParameter(

@@ -12,6 +12,7 @@ from voi.analysis import Trace
 from voi.cli.app import Beam, Device, app, refuse, split_keywords
 from voi.cli.console import plain_console
 from voi.cli.drawing import draw_steps, say, visible
+from voi.cli.sources import oddity
 from voi.data import Example, ImageTask, Regions, Source
 from voi.data.tasks import has_sources
 from voi.errors import ConfigError, DataError, VoiError
@@ -79,8 +80,8 @@ def show(
     for path in (out, attention):
         if path is not None:
             say(f"wrote {path}", plain_console())
-    if isinstance(given, str) and not model.codec.knows_any(given):
-        print("voi: no word of the source is in the model's vocabulary", file=sys.stderr)
+    if isinstance(given, str) and (odd := oddity(model, given)):
+        print(f"voi: {odd}", file=sys.stderr)
 
 
 def _check_sourceless(model: Model) -> None:

@@ -32,6 +32,7 @@ from voi.prepared import Prepared, prepare
 from voi.process import tune_for_training
 from voi.tables import to_table
 from voi.tokens.config import unknown_advice
+from voi.tokens.learnable import copying_advice
 from voi.training import Trainer
 from voi.world import World
 
@@ -140,13 +141,8 @@ def _print_data(prepared: Prepared, console: Console) -> None:
     if unknown:
         say(unknown, console)
     elif prepared.codec.vocabulary.num_copies and not prepared.has_copies:
-        least = prepared.count_with_copies()
-        other = f"--set data.tokens.min_count={least}, or " if least else ""
-        say(
-            f"no training target has a word to be copied, so copying is not learned: give "
-            f"{other}--set data.tokens.copy=false",
-            console,
-        )
+        examples, data = prepared.task.split("train"), prepared.experiment.data
+        say(copying_advice(examples, prepared.codec, data), console)
     for number, (phase, steps) in enumerate(zip(phases, prepared.phase_steps(), strict=True)):
         if steps < 2 * phase.warmup:
             warmup = f"{phase.warmup:,}" if phase.warmup < steps else "all"

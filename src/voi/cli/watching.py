@@ -85,7 +85,8 @@ class TrainingBar:
         numbers = {
             name: x for name, x in values.items() if isinstance(x, float) and name != "score"
         }
-        text = "  ".join(f"{name} {value:.3f}" for name, value in numbers.items())
+        labels = {"entropy": "entropy per token"}  # that of a training step is per target
+        text = "  ".join(f"{labels.get(name, name)} {x:.3f}" for name, x in numbers.items())
         self.console.print(f"step {progress.step:,}: validation {text}")
         for sample in values.get("samples", ())[:1]:
             given = "" if sample["source"] is None else f"{sample['source']} -> "

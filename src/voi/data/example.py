@@ -135,6 +135,7 @@ class Task(Protocol):
       for so many tokens;
     - `split_names`, the splits it has, if some of the three are missing;
     - `notes`, lines on how its splits came about, printed before training;
+    - `header_hint`, what to set if the first line of train is a header that was read as a pair;
     - `paths`, names of the fields that say where its files are.
     """
 

@@ -104,6 +104,11 @@ class FileTask:
         return tuple(note for note in notes if note)
 
     @property
+    def header_hint(self) -> str:
+        """What to set if the first line of train, read as a pair, names the columns."""
+        return self._records("train").rows.header_hint
+
+    @property
     def _said_of_holdout(self) -> str:
         rows, by_source = self._held_rows
         together = "source" if by_source else "pair"

@@ -65,6 +65,7 @@ class Rows:
     parse: Callable[[int], Example]  # of a number; raises DataError with what is wrong where
     label: Callable[[int], str] = line_number  # what a user calls a row
     notes: tuple[str, ...] = ()  # which lines are left out, and why
+    header_hint: str = ""  # what to set if the first line, read as a pair, names the columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +181,29 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
     notes = [f"{path}: line 1 names the columns and is no pair"] if has_header else []
     if _are_quoted(lines):
         notes.append(f"{path}: all columns stand in quotes, which are read as text: take them away")
-    rows = Rows(str(path), np.arange(has_header, len(lines)), parse, notes=tuple(notes))
+    rows = Rows(
+        str(path),
+        np.arange(has_header, len(lines)),
+        parse,
+        notes=tuple(notes),
+        header_hint="" if has_header else _header_hint(path, fields),
+    )
     return checked_records(rows, bad_lines, _columns_layout(lines, fields))
+
+
+def _header_hint(path: Path, fields: Fields) -> str:
+    """Return what to set if the first line of a file is a header with names of its own.
+
+    >>> _header_hint(Path("a.tsv"), Fields())        # doctest: +ELLIPSIS
+    'if line 1 of a.tsv is a header, name the columns by it: --set \'data.options.columns=["...",...
+    """
+    names = ",".join(['"..."'] * len(fields.columns))
+    keys = {"source_key": fields.source, "target_key": fields.target}
+    settings = [f"--set data.options.{key}=..." for key, name in keys.items() if name]
+    return (
+        f"if line 1 of {path} is a header, name the columns by it: --set "
+        f"'data.options.columns=[{names}]' {' '.join(settings)}"
+    )
 
 
 def _is_header(lines: Lines, fields: Fields) -> bool:

@@ -43,16 +43,26 @@ def split_names(task: Task) -> tuple[str, ...]:
     return getattr(task, "split_names", tuple(SPLITS))
 
 
-def chosen_split(task: Task, name: str) -> Sequence[Example]:
+def chosen_split(task: Task, name: str, run: Path | None = None) -> Sequence[Example]:
     """Return the split that a user chose by --split; one that is not there is an error."""
-    if name not in split_names(task):
-        raise DataError(
-            f"there is no {name} split: choose one of {', '.join(split_names(task))} with --split"
-        )
+    check_chosen(task, name, run)
     examples = task.split(name)
     if not len(examples):
-        raise DataError(f"the {name} split is empty: choose another with --split")
+        raise DataError(f"{_of(run)}the {name} split is empty: choose another with --split")
     return examples
+
+
+def check_chosen(task: Task, name: str, run: Path | None = None) -> None:
+    """Raise where a task, that of a run, lacks the split that a user chose; none is read."""
+    if name not in split_names(task):
+        raise DataError(
+            f"{_of(run)}there is no {name} split: choose one of {', '.join(split_names(task))} "
+            f"with --split"
+        )
+
+
+def _of(run: Path | None) -> str:
+    return "" if run is None else f"{run}: "
 
 
 def order_distance(task: Task, example: Example, order: Sequence[int]) -> float | None:

@@ -14,6 +14,7 @@ from voi.evaluation.journal import Journal
 from voi.model import Model
 from voi.progress import Told, untold
 
+BOUND = "log_p_bound"
 _KEPT_AT_ONCE = 16
 
 
@@ -103,9 +104,9 @@ def per_token(
     """Return ELBO, bound and exact value; the bound again on those targets with an exact value."""
     short = [one for one in found if one.exact is not None]
     sampled = f"samples:{num_samples}|{signature}"
-    rows = [_elbo(found, sampled), _bound("log_p_bound", found, sampled)]
+    rows = [_elbo(found, sampled), _bound(BOUND, found, sampled)]
     if short and len(short) < len(found):
-        name = "log_p_bound (short targets)"
+        name = f"{BOUND} (short targets)"
         rows.append(_bound(name, short, f"{sampled}|targets with an exact value"))
     return (*rows, _exact_row(short, len(found), signature))
 

@@ -9,7 +9,7 @@ from typing import Any
 from voi.config import SearchConfig
 from voi.data import Example, Regions, Task
 from voi.data.example import Picked, first, rows_by_image
-from voi.data.tasks import accepts_more, chosen_split, is_right
+from voi.data.tasks import accepts_more, is_right
 from voi.evaluation import identity
 from voi.evaluation.comparison import System
 from voi.evaluation.conventions import METRICS_OF, Conventions, kind_of
@@ -104,7 +104,7 @@ def evaluate(
     What is in the folder already, from an evaluation with the same settings, is not redone.
     """
     task = model.task()
-    examples = chosen_split(task, settings.split)
+    examples = model.chosen_split(task, settings.split)
     job = _Job(model, examples, folder, settings, told)
     outputs = job.outputs(name)
     if outputs is None:

@@ -88,6 +88,23 @@ def read_references(path: Path) -> References:
     raise DataError(f"references must be a .txt, .tsv or .jsonl file, got {path}: rename it")
 
 
+def told_of_several(path: Path, references: References) -> str:
+    """Return what was taken from a file with several references for an output; empty: it has none.
+
+    Columns of a file of pairs count as well: nothing tells a source from a reference.
+    """
+    most = max(map(len, references), default=0)
+    if most < 2:
+        return ""
+    text = f"{path}: up to {most} references for each output"
+    if ending_of(path) != ".tsv":
+        return text
+    return (
+        f"{text}: columns 1 to {most} are all taken as references; if column 1 is a source, cut it "
+        f"off (cut -f2{'-' * (most > 2)})"
+    )
+
+
 def _is_json(path: Path) -> bool:
     return ending_of(path) in (".jsonl", ".ndjson", ".json")
 

@@ -9,12 +9,17 @@ from pathlib import Path
 from voi.atomic import write_text
 from voi.errors import DataError
 from voi.evaluation.comparison import Cell, Table
+from voi.evaluation.likelihoods import BOUND
 
 _COLUMNS = (
     "metric", "higher_is_better", "system", "value", "standard_error", "num_examples", "difference",
     "low", "high", "p_value", "sacrebleu_p_value", "num_resamples", "method", "not_compared",
     "skipped", "remark", "signature",
 )  # fmt: skip
+_READING = (
+    "a lower bound, which more orders (--likelihood-samples) can raise; ± is the error of drawing "
+    "them, not the distance from log p and not that of other targets"
+)
 
 
 def write_table(table: Table, folder: Path, name: str) -> None:
@@ -76,7 +81,7 @@ def notes(table: Table) -> list[str]:
     """Return what stands below the table.
 
     The full signature of every measure for the first system that has it, what is different in the
-    signatures of the others, why something is missing, and remarks on values.
+    signatures of the others, why something is missing, remarks on values, and how a bound is read.
     """
     signatures, differences = [], {name: dict[str, None]() for name in table.systems}
     for row in table.rows:
@@ -87,7 +92,7 @@ def notes(table: Table) -> list[str]:
             other = dict.fromkeys(part for part in _parts(cell) if part not in _parts(signed[0]))
             differences[cell.system] |= other
     found = [f"{name}: {'|'.join(parts)}" for name, parts in differences.items() if parts]
-    return [*signatures, *found, *_missing(table), *_remarks(table)]
+    return [*signatures, *found, *_missing(table), *_remarks(table), *_said_of_bound(table)]
 
 
 def _parts(cell: Cell) -> list[str]:
@@ -108,6 +113,11 @@ def _missing(table: Table) -> list[str]:
 def _remarks(table: Table) -> list[str]:
     cells = ((row.name, cell) for row in table.rows for cell in row.cells)
     return [f"{name}, {cell.system}: {cell.remark}" for name, cell in cells if cell.remark]
+
+
+def _said_of_bound(table: Table) -> list[str]:
+    values = [cell.value for row in table.rows if row.name == BOUND for cell in row.cells]
+    return [f"{BOUND}: {_READING}"] if any(value is not None for value in values) else []
 
 
 def _value(cell: Cell) -> str:

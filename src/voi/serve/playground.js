@@ -210,6 +210,13 @@ function followStep() {
   });
 }
 
+// Say which words of a scored target the model does not know.
+function showUnknown(words) {
+  const named = words.map(visible).join(", ");
+  find("unknown").textContent = `not in the vocabulary, scored as the unknown token: ${named}`;
+  find("unknown").hidden = !words.length;
+}
+
 // ---- requests
 
 function rules() {
@@ -241,6 +248,7 @@ async function write() {
   const { hypotheses } = await ask("/api/generate", body);
   if (!hypotheses.length) throw new Error("nothing was found: widen the beam or allow more tokens");
   find("likelihood").hidden = true;
+  showUnknown([]);
   showRecords(hypotheses, body.samples ? "Samples" : "Best targets", shown);
 }
 
@@ -251,7 +259,8 @@ async function infer() {
   };
   const titles = { mode: "Likeliest order", samples: "Sampled orders", beam: "Searched order" };
   const shown = image;
-  const { orders } = await ask("/api/order", body);
+  const { orders, unknown } = await ask("/api/order", body);
+  showUnknown(unknown);
   showRecords(orders, titles[body.by], shown);
 }
 
@@ -267,6 +276,7 @@ async function bound() {
   ];
   find("bounds").replaceChildren(...lines.filter(([, value]) => value !== null).flatMap(
     ([name, value, more = ""]) => [element("dt", "", name), element("dd", "", `${nats(value)}${more} nats`)]));
+  showUnknown(found.unknown);
   find("likelihood-target").textContent = target;
   find("likelihood").hidden = false;
   find("empty").hidden = true;

@@ -118,7 +118,8 @@ class Playground:
             counts = Counter(orders).values()
             pairs = zip(traces, counts, strict=True)
             found = [{**self._record(source, trace), "count": count} for trace, count in pairs]
-        return {"orders": sorted(found, key=lambda record: -record["count"])}
+        found.sort(key=lambda record: -record["count"])
+        return {"orders": found, "unknown": self.model.codec.unknown_tokens(tokens, source)}
 
     def likelihood(self, table: Mapping[str, Any]) -> Table:
         """Return bounds on log p(y | x) in nats; null for what is not known."""
@@ -128,7 +129,8 @@ class Playground:
         with self._turn(request.seed):
             found = self.model.log_likelihood(source, request.target, request.samples)
         values = {name: _finite(value) for name, value in asdict(found).items()}
-        return {**values, "num_tokens": len(tokens)}
+        unknown = self.model.codec.unknown_tokens(tokens, source)
+        return {**values, "num_tokens": len(tokens), "unknown": unknown}
 
     def _source(self, name: str) -> Source:
         source = self.sources.find(name)

@@ -33,13 +33,16 @@ def no_orders(example: Example) -> tuple[Order, ...]:
     return ()
 
 
-def examples_of(task: Task, split: str, limit: int = 0) -> list[Example]:
+def examples_of(
+    task: Task, split: str, limit: int = 0, model: Model | None = None
+) -> list[Example]:
     """Return the first `limit` examples of a split, or all of them.
 
     Of the captions of one image the first is taken: examples are what intervals resample, and
-    captions of one image hang together.
+    captions of one image hang together. With the model of the task a DataWarning says where the
+    data has changed since training.
     """
-    examples = chosen_split(task, split)
+    examples = chosen_split(task, split) if model is None else model.chosen_split(task, split)
     found: list[Example] = []
     images: set[Source] = set()
     for i in range(len(examples)):

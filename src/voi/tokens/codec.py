@@ -13,7 +13,7 @@ from voi.tokens.bpe import Subwords, learn_subwords, piece_counts
 from voi.tokens.config import TokensConfig, make_pretokenizer
 from voi.tokens.copying import ids_with_copies, tokens_with_copies, unknown_words
 from voi.tokens.tagging import tagging_words
-from voi.tokens.vocabulary import END, PAD, START, Vocabulary
+from voi.tokens.vocabulary import END, PAD, START, UNK, Vocabulary
 from voi.tokens.words import Tokenizer
 
 
@@ -75,6 +75,12 @@ class Codec:
     def target_ids(self, tokens: Sequence[str], source: Source) -> list[int]:
         """Return the ids of target tokens; unknown ones that stand in the source become copies."""
         return ids_with_copies(tokens, self._copied(source), self.vocabulary)
+
+    def unknown_tokens(self, tokens: Sequence[str], source: Source) -> list[str]:
+        """Return the different target tokens that are neither in the vocabulary nor copied."""
+        ids = self.target_ids(tokens, source)
+        pairs = zip(tokens, ids, strict=True)
+        return list(dict.fromkeys(token for token, number in pairs if number == UNK))
 
     def decode(self, ids: Iterable[int], source: Source) -> list[str]:
         """Return the target tokens of ids, without PAD, START and END.

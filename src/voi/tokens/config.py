@@ -46,16 +46,20 @@ MANY_UNKNOWN = 0.1  # share of target tokens that a model should know
 def unknown_advice(share: float, config: TokensConfig) -> str:
     """Return what to set if a large share of target tokens is unknown; empty if it is not.
 
+    Where all words are known, or are pieces, none is left to be copied: the advice says so.
+
     >>> unknown_advice(0.5, TokensConfig(max_size=9))        # doctest: +ELLIPSIS
     '50.0% of the training target tokens are unknown: know all words with --set ...max_size=0, or...
     """
     if share <= MANY_UNKNOWN or config.kind == "bpe":
         return ""
     setting = "min_count=1" if config.min_count > 1 else "max_size=0"
+    without = " --set data.tokens.copy=false" if config.copy else ""
+    price = "; with either, no word is copied from its source any more" if config.copy else ""
     return (
         f"{share:.1%} of the training target tokens are unknown: know all words with "
-        f"--set data.tokens.{setting}, or cut them into pieces with "
-        f"""--set 'data.tokens={{kind="bpe", size=8000}}'"""
+        f"--set data.tokens.{setting}{without}, or cut them into pieces with "
+        f"""--set 'data.tokens={{kind="bpe", size=8000}}'{price}"""
     )
 
 
