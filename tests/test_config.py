@@ -121,6 +121,7 @@ def test_phases_take_the_fields_of_training_as_defaults():
         (["training.steps=0"], "phase 'main' needs either steps or epochs"),
         (["training.entropy_hold=2.0"], "entropy_hold must be from 0 to 1, got 2.0"),
         (["training.entropy_weight=0.0", "training.entropy_final=0.1"], "positive to be annealed"),
+        (["training.entropy_weight=-1.0"], "entropy_weight must be at least 0, got -1.0"),
         (["training.num_orders=1"], "training.num_orders must be at least 2 for a learned order"),
         (["decoder.head=sequential"], 'decoder.head = "sequential" writes left to right only'),
         (["order.law=early-late", "objective.entropy=gumbel"], 'set order.law = "gumbel-'),

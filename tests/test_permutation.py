@@ -125,6 +125,13 @@ def test_from_slots_leaves_its_argument_alone():
     assert slots.tolist() == [0, 0, 1]
 
 
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("kind", [torch.int8, torch.uint8])
+def test_positions_beyond_a_small_kind_of_slots_come_back(kind):
+    order = torch.arange(299, -1, -1)  # from the right: every slot is 0
+    assert torch.equal(from_slots(insertion_slots(order).to(kind)), order)
+
+
 def test_is_permutation_finds_exactly_the_orders():
     grid = torch.cartesian_prod(*[torch.arange(-1, 4)] * 3)  # [125, 3]
     orders = {tuple(z) for z in all_orders(3).tolist()}

@@ -158,7 +158,7 @@ class Phase:
         )
         require_least(self, f"{where}: ", batch_size=1, accumulate=1, num_orders=1, max_tokens=0)
         require_least(self, f"{where}: ", decoder_rate=0, order_rate=0, warmup=0, align=0)
-        require_least(self, f"{where}: ", alternate=0)
+        require_least(self, f"{where}: ", alternate=0, entropy_weight=0)
         check_kind(self.order or "voi")
         require_between(self, f"{where}: ", 0, 1, "entropy_hold", "decay_hold", "warmup_share")
         require(

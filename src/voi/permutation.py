@@ -111,7 +111,7 @@ def from_slots(slots: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
             f"slots must lie between 0 and their step, as many tokens are written then, got "
             f"{slots.tolist()}"
         )
-    positions = slots.clone()
+    positions = slots.to(torch.int64, copy=True)
     for t in range(1, slots.shape[-1]):
         written = positions[..., :t]
         written += written >= slots[..., t : t + 1]

@@ -403,6 +403,17 @@ def test_forbidden_places_have_no_part_in_the_exact_entropy():
     torch.testing.assert_close(law.entropy().item(), math.log(4))
 
 
+def test_the_sinkhorn_sampler_draws_no_order_that_is_forbidden():
+    torch.manual_seed(15)
+    X = logits(50, 4, 4)
+    others = ~torch.eye(4, dtype=torch.bool)  # left to right stays
+    X = X.masked_fill((torch.rand(50, 4, 4) < 0.35) & others, -torch.inf)
+    law = GumbelMatching(
+        X, sampler="sinkhorn", sinkhorn_iterations=1, partition="exact", validate_args=False
+    )
+    assert law.log_prob(law.sample((40,))).isfinite().all()
+
+
 @pytest.mark.parametrize("scale", [0.5, 2.0, 5.0])
 def test_the_rough_entropy_is_near_the_one_of_converged_marginals(scale):
     law = GumbelMatching(scale * logits(8, 12, 12))

@@ -410,6 +410,9 @@ def test_lengths_may_be_plain_numbers():
     with pytest.raises(ValueError, match="to satisfy the constraint"):
         Uniform(-1)
     assert Delta([]).order.dtype == torch.int64
+    assert Delta(torch.tensor([1, 0], dtype=torch.uint8)).sample().dtype == torch.int64
+    with pytest.raises(ValueError, match="got the number 3"):
+        Delta(3)
     with pytest.raises(
         ValueError, match=r"broadcast with the batch shape \[2\], got the shape \[3\]"
     ):

@@ -17,6 +17,8 @@ def test_one_list_of_weights_serves_many_lists_of_orders():
 def test_orders_and_weights_must_be_as_many():
     with pytest.raises(ValueError, match=r"orders must be \[\*batch, m, n\] and logits"):
         Listed(torch.tensor([[0, 1], [1, 0]]), torch.zeros(3))
+    with pytest.raises(ValueError, match=r"orders must be \[\*batch, m, n\] and logits"):
+        Listed(torch.tensor([0, 1]), torch.tensor(0.0))
 
 
 def test_a_batch_may_be_empty():

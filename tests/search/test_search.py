@@ -201,6 +201,13 @@ def test_more_best_than_beams():
         search(decoder, _source(decoder), sampling=Sampling(), beam=3, nbest=2)
 
 
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_every_example_has_rules(count):
+    decoder = tiny_decoder()
+    with pytest.raises(ValueError, match=f"Rules of each of 3 examples, got {count}"):
+        search(decoder, _source(decoder, SOURCES[:3]), rules=[Rules()] * count)
+
+
 def test_draws_depend_on_the_seed_and_the_number_alone():
     decoder = tiny_decoder(12, seed=9)
     sources = [[4, 5], [6], [7, 8, 9], [5, 5]]
@@ -240,6 +247,21 @@ def test_a_search_goes_on_while_an_open_hypothesis_can_win(penalty):
         closed=torch.tensor([[True, False]] * 2),
     )
     assert Finished(2, 1, penalty).take(state, torch.arange(2)).tolist() == [False, True]
+
+
+def test_differences_below_single_precision_decide_a_search_in_double():
+    decoder = tiny_decoder().double()
+    rules = RuleState.start([Rules()], 2, 200, torch.device("cpu"))
+    started = SearchState.start(Stepper(decoder), _source(decoder, SOURCES[:1]), 2, rules)
+    words, zeros = torch.full((1, 2, 3), END), torch.zeros(1, 2, 3, dtype=torch.float64)
+    state = dataclasses.replace(
+        started,
+        history=History(words, words, zeros, zeros),
+        scores=torch.tensor([[-10.0000003, -10.0000001]], dtype=torch.float64),
+        lengths=torch.full((1, 2), 3),
+        closed=torch.tensor([[True, False]]),
+    )
+    assert Finished(1, 1, 0.0).take(state, torch.arange(1)).tolist() == [False]
 
 
 @pytest.mark.parametrize(("beam", "seed"), [(2, 16), (2, 36), (4, 10), (3, 0)])

@@ -80,6 +80,8 @@ class Delta(OrderLaw):
         validate_args: bool | None = None,
     ) -> None:
         order = whole_numbers(order)
+        if order.ndim < 1:
+            raise ValueError(f"order must be [*batch, n], got the number {order.item()}")
         lengths = batch_lengths(lengths, order.shape[:-1], order)
         self.order = order.expand(*lengths.shape, order.shape[-1])
         super().__init__(lengths, order.shape[-1], validate_args)

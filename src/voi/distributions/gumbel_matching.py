@@ -84,6 +84,7 @@ class GumbelMatching(ScoredLaw):
         lengths = self.lengths.expand(scores.shape[:-2])
         if self.sampler == "sinkhorn":
             scores = log_sinkhorn(scores / self.tau, lengths, self.sinkhorn_iterations).exp()
+            scores = scores.masked_fill(self.logits == -torch.inf, -torch.inf)  # forbidden places
         return assignment(scores, lengths)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -21,9 +21,11 @@ def block_mask(lengths: Tensor, size: int) -> Tensor:
 
 
 def whole_numbers(values: Tensor | Sequence[int] | int) -> Tensor:
-    """Return them as a tensor; an empty list is one of whole numbers too."""
+    """Return them as a tensor of int64, an empty list too; other numbers stay as they are."""
     tensor = torch.as_tensor(values)
-    return tensor.long() if isinstance(values, Sequence) and not tensor.numel() else tensor
+    is_empty = isinstance(values, Sequence) and not tensor.numel()
+    is_whole = not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
+    return tensor.long() if is_empty or is_whole else tensor
 
 
 def batch_lengths(lengths: Lengths | None, batch_shape: _size, like: Tensor) -> Tensor:
@@ -31,9 +33,9 @@ def batch_lengths(lengths: Lengths | None, batch_shape: _size, like: Tensor) -> 
     if lengths is None:
         return torch.full(tuple(batch_shape), like.shape[-1], device=like.device)
     lengths = whole_numbers(lengths)
-    if lengths.is_floating_point() or lengths.dtype == torch.bool:
+    if lengths.dtype != torch.int64:
         raise ValueError(f"lengths must be integers, got {lengths.dtype}")
-    lengths = lengths.to(device=like.device, dtype=torch.int64)
+    lengths = lengths.to(device=like.device)
     try:
         return lengths.expand(torch.broadcast_shapes(lengths.shape, tuple(batch_shape)))
     except RuntimeError:

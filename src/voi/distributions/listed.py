@@ -8,7 +8,7 @@ from torch.distributions import constraints
 from torch.types import _size
 
 from voi.distributions.constraints import permutation, permutation_within
-from voi.distributions.law import OrderLaw, batch_lengths
+from voi.distributions.law import OrderLaw, batch_lengths, whole_numbers
 
 
 class Listed(OrderLaw):
@@ -32,11 +32,12 @@ class Listed(OrderLaw):
         lengths: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        if orders.shape[-2:-1] != logits.shape[-1:]:
+        if orders.ndim < 2 or orders.shape[-2:-1] != logits.shape[-1:]:
             raise ValueError(
                 f"orders must be [*batch, m, n] and logits [*batch, m], got {tuple(orders.shape)} "
                 f"and {tuple(logits.shape)}"
             )
+        orders = whole_numbers(orders)
         batch_shape = torch.broadcast_shapes(orders.shape[:-2], logits.shape[:-1])
         lengths = batch_lengths(lengths, batch_shape, orders)
         self.orders = orders.expand(*lengths.shape, *orders.shape[-2:])

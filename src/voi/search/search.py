@@ -93,10 +93,14 @@ def search(
     if not len(source.mask):
         return []
     num_examples, device = source.mask.shape[0], source.mask.device
+    if rules is None:
+        rules = [Rules()] * num_examples
+    if len(rules) != num_examples:
+        raise ValueError(f"expected Rules of each of {num_examples} examples, got {len(rules)}")
     copies = sampling.num_samples if sampling else 1  # each drawn on its own, as one more example
     batch, beam = num_examples * copies, 1 if sampling else beam
     rows = torch.arange(batch, device=device)  # the examples that `state` holds
-    all_rules = [rule for rule in rules or [Rules()] * num_examples for _ in range(copies)]
+    all_rules = [rule for rule in rules for _ in range(copies)]
     rule_state = RuleState.start(all_rules, beam, max_length, device)
     stepper = decoder if isinstance(decoder, Stepper) else Stepper(decoder)
     if stepper.slots is None and any(rule.fills_before_given for rule in all_rules):
@@ -140,7 +144,7 @@ class Finished:
         at the next where long targets are punished (a negative penalty).
         """
         values = penalized(state.scores, state.lengths, self.penalty)
-        worst = self._worst(rows).to(values)
+        worst = self._worst(rows, values)
         is_new = state.closed & (state.lengths == state.history.tokens.shape[-1])
         is_new &= values > worst.unsqueeze(-1)
         for i, place in is_new.nonzero().tolist():
@@ -148,13 +152,13 @@ class Finished:
         at = state.rules.max_length + 1 if self.penalty >= 0 else state.lengths + 1
         hope = penalized(state.scores, at, self.penalty)
         hope = hope.masked_fill(state.closed, -torch.inf).amax(1)
-        return hope <= self._worst(rows).to(values)
+        return hope <= self._worst(rows, values)
 
-    def _worst(self, rows: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-        """Return what a hypothesis must exceed to be among the best."""
+    def _worst(self, rows: Int[Tensor, " batch"], like: Tensor) -> Float[Tensor, " batch"]:
+        """Return what a hypothesis must exceed to be among the best, in its kind of numbers."""
         of_rows = [self._values[row] for row in rows.tolist()]
         nth = [values[-1] if len(values) == self.nbest else -math.inf for values in of_rows]
-        return torch.tensor(nth)
+        return like.new_tensor(nth)
 
     def _add(self, row: int, value: float, found: Found) -> None:
         place = bisect_right(self._values[row], -value, key=neg)
