@@ -209,7 +209,14 @@ def take(root: Path, name: str, run: Path) -> None:
     summary = run / f"{name.partition('-')[0]}.json"
     if kind.compared and summary.is_file():
         compared = json.loads(summary.read_text(encoding="utf-8"))["comparisons"]
-        write_text(folder / COMPARISONS, _text(compared))
+        write_text(folder / COMPARISONS, _text(_merged(folder / COMPARISONS, compared)))
+
+
+def _merged(path: Path, compared: Results) -> Results:
+    """Return stored comparisons and new ones, which replace those of the same order and seed."""
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    anew = {(one["order"], one["seed"]) for one in compared}
+    return [one for one in stored if (one["order"], one["seed"]) not in anew] + list(compared)
 
 
 def _text(values: object) -> str:

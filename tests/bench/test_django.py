@@ -177,6 +177,13 @@ def test_every_order_is_compared_with_left_to_right(measured, data):
     assert django_tables.compared(results[1:], folder, SIZE.test, is_seen) == []
 
 
+def test_cells_whose_runs_are_gone_are_told_apart(measured):
+    folder, results = measured
+    gone = json.loads(json.dumps(results[0]))
+    gone["settings"]["seed"] = 1
+    assert django_tables.with_runs([gone, *results], folder) == results
+
+
 def test_tables_have_means_and_ranges(measured, tmp_path):
     l2r, voi = measured[1]
     again = json.loads(json.dumps(l2r))

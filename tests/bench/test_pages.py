@@ -108,14 +108,20 @@ def test_two_experiments_of_one_kind(root, tmp_path):
 def test_comparisons_are_shown_below_the_tables(root, tmp_path, monkeypatch):
     """Only Django has them; what they look like is up to its own table."""
     order_run(tmp_path / "run", "sorting", "l2r", 0, 0.5)
-    stored = {"cells": [], "comparisons": [{"p_value": 0.25}]}
-    (tmp_path / "run" / "orders.json").write_text(json.dumps(stored))
-    kind = dataclasses.replace(pages.KINDS["orders"], compared=lambda all_: [["p"], [str(all_)]])
+
+    def shown(compared):
+        return [["p"], [str([one["p_value"] for one in compared])]]
+
+    kind = dataclasses.replace(pages.KINDS["orders"], compared=shown)
     monkeypatch.setattr(pages, "KINDS", {**pages.KINDS, "orders": kind})
-    pages.take(root, "orders", tmp_path / "run")
+    for p_values in ({0: 0.25, 1: 0.5}, {1: 0.75, 2: 0.125}):  # those of seed 1 are measured again
+        found = [{"order": "sao", "seed": seed, "p_value": p} for seed, p in p_values.items()]
+        stored = {"cells": [], "comparisons": found}
+        (tmp_path / "run" / "orders.json").write_text(json.dumps(stored))
+        pages.take(root, "orders", tmp_path / "run")
     pages.write(root)
     page = (root / "docs" / "results" / "orders" / "index.md").read_text()
-    assert "95 % interval\n\n| p |\n|---|\n| [{'p_value': 0.25}] |" in page
+    assert "95 % interval\n\n| p |\n|---|\n| [0.25, 0.75, 0.125] |" in page
     assert pages.KINDS["django"].compared is not None
 
 

@@ -12,6 +12,7 @@ from voi.bench.cells import Result, Rows, markdown, seeds, spread
 from voi.bench.curves import seed_curve
 from voi.bench.django import BASELINE, METHODS, run_folder
 from voi.bench.django_cell import by_seen, last_model, tested
+from voi.checkpoint import pointed
 from voi.evaluation import Settings, System, Table, side_by_side
 
 SCORES = {
@@ -129,6 +130,16 @@ def cost_rows(cells: Mapping[str, list[Result]]) -> Rows:
 
 def _spread(values: Sequence[float | int | None], digits: int) -> str:
     return spread([float(value) for value in values if value is not None], digits)
+
+
+def with_runs(results: Sequence[Result], folder: Path) -> list[Result]:
+    """Return the cells whose runs are still there: what they wrote can be compared."""
+    places = [(result, result["settings"]) for result in results]
+    return [
+        result
+        for result, about in places
+        if pointed(run_folder(folder, about["method"], about["seed"]), "last")
+    ]
 
 
 def compared(

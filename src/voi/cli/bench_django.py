@@ -64,7 +64,10 @@ def django(
         methods=methods or (django_bench.QUICK_METHODS if quick else ""),
         said=lambda text: say(text, console),
     )
-    compared = django_tables.compared(results, out, size.test, pairs.is_seen)
+    kept = django_tables.with_runs(results, out)
+    if gone := [result["name"] for result in results if result not in kept]:
+        say(f"not compared with left to right, their runs are gone: {', '.join(gone)}", console)
+    compared = django_tables.compared(kept, out, size.test, pairs.is_seen)
     django_tables.write(results, compared, out)
     for title, rows in django_tables.tables(results).items():
         print_table(title, rows, console)
