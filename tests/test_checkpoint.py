@@ -265,7 +265,13 @@ def test_other_checkpoints_of_a_damaged_run_are_named(folder):
     (folder / "manifest.json").unlink()
     with pytest.raises(CheckpointError, match=f"manifest.json is missing; .*run: {other}$"):
         load(folder)
-    (folder.parent.parent / "best.json").write_text("{")
+    run = folder.parent.parent
+    point(run, "last", folder)
+    point(run, "best", other)
+    with pytest.raises(CheckpointError, match=r"goes on from the best one once .*last\.json"):
+        load(folder)
+    (run / "last.json").unlink()
+    (run / "best.json").write_text("{")
     with pytest.raises(CheckpointError, match=r"best.json names no checkpoint: remove it or rest"):
         checkpoint.find(folder.parent.parent)
 

@@ -36,6 +36,8 @@ def test_experiment_files(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("[training]\nsteps = 4\n", encoding="utf-8")
     assert experiment(load_table(str(path))).training.phases[0].steps == 4
+    path.write_text("[training]\nsteps = 5\n", encoding="utf-8-sig")  # with a byte order mark
+    assert experiment(load_table(str(path))).training.phases[0].steps == 5
     path.write_text("[training\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="not valid TOML"):
         load_table(str(path))

@@ -148,10 +148,10 @@ def test_a_zip_file_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("path", "command"),
     [
-        ("../sources", "iconv -f ISO-8859-1 -t UTF-8 ../sources > ../utf8-sources"),
-        ("data.v2/train", "iconv -f ISO-8859-1 -t UTF-8 data.v2/train > data.v2/utf8-train"),
-        ("x.gz", "gunzip -c x.gz | iconv -f ISO-8859-1 -t UTF-8 | gzip > utf8-x.gz"),
-        ("", "iconv -f ISO-8859-1 -t UTF-8 in front of voi"),
+        ("../sources", "iconv -f WINDOWS-1252 -t UTF-8 ../sources > ../utf8-sources"),
+        ("data.v2/train", "iconv -f WINDOWS-1252 -t UTF-8 data.v2/train > data.v2/utf8-train"),
+        ("x.gz", "gunzip -c x.gz | iconv -f WINDOWS-1252 -t UTF-8 | gzip > utf8-x.gz"),
+        ("", "iconv -f WINDOWS-1252 -t UTF-8 in front of voi"),
     ],
 )
 def test_how_a_file_becomes_utf8(path, command):

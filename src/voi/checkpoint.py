@@ -261,7 +261,11 @@ def _restored(folder: Path) -> str:
     others = [path for path in sorted(folder.parent.glob("step-*")) if path != folder]
     if not others:
         return "restore it, or train again, as the run has no other checkpoint"
-    return f"restore it, or take another checkpoint of the run: {', '.join(map(str, others))}"
+    advice = f"restore it, or take another checkpoint of the run: {', '.join(map(str, others))}"
+    run = folder.parent.parent
+    if pointed(run, "last") == folder and pointed(run, "best") in others:
+        advice += f"; training goes on from the best one once {run / 'last.json'} is removed"
+    return advice
 
 
 def _digest(path: Path) -> dict[str, Any]:

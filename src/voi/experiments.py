@@ -40,7 +40,7 @@ def load_table(name: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
     else:
         raise unknown_name("task", name, list(presets()))
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name}: not valid TOML: {error}") from error
     base = table.pop("extends", None)

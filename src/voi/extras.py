@@ -30,7 +30,7 @@ def load_named(name: str, what: str) -> Callable[..., Any]:
         found = getattr(importlib.import_module(module), attribute)
     except Exception as error:  # a user's module may fail in any way
         raise ConfigError(
-            f"{what} {name!r} cannot be imported ({_described(error)}): give module:function, "
+            f"{what} {name!r} cannot be imported ({_described(error)}): give module:name, "
             f"importable from the working folder; --debug shows where it fails"
         ) from error
     if not callable(found):

@@ -24,7 +24,7 @@ _WRONG = (AttributeError, DataError, KeyError, OverflowError, TypeError, ValueEr
 _Read = TypeVar("_Read")
 
 
-def to_utf8(path: str, encoding: str = "ISO-8859-1") -> str:
+def to_utf8(path: str, encoding: str = "WINDOWS-1252") -> str:
     """Return how to convert a file, or standard input, to UTF-8; its encoding is a guess."""
     command = f"iconv -f {encoding} -t UTF-8"
     if not path:

@@ -14,7 +14,7 @@ import torch
 from voi.config import Experiment, TrainingConfig
 from voi.data import Task
 from voi.data.example import first
-from voi.data.tasks import located, make_task
+from voi.data.tasks import examples_of, located, make_task
 from voi.devices import check_device
 from voi.errors import DataError
 from voi.networks import Networks
@@ -67,14 +67,14 @@ def prepare(experiment: Experiment, codec: Codec | None = None) -> Prepared:
     """Return the data of an experiment; without a codec one is built from the training split."""
     check_device(experiment.training.device)
     task = make_task(experiment.data.task, experiment.data.options)
-    examples = task.split("train")
+    examples = examples_of(task, "train")
     codec = codec or build_codec(experiment.data.tokens, examples)
     train, train_report = build_corpus(
         examples, codec, experiment.data, _cache(experiment, "train")
     )
     if train_report.unknown_targets and not codec.vocabulary.num_target_words:
         raise DataError(NO_TARGET_WORDS)
-    valid_examples = first(task.split("valid"), experiment.training.valid_examples)
+    valid_examples = first(examples_of(task, "valid"), experiment.training.valid_examples)
     cache = _cache(experiment, "valid")
     valid, valid_report = build_corpus(valid_examples, codec, experiment.data, cache)
     reports = {"train": train_report, "valid": valid_report}

@@ -198,9 +198,10 @@ def test_the_command(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["orders", "--factor", 0], "--factor must be positive, got 0.0"),
+        (["orders", "--factor", 0], "--factor must be above 0 and at most 1000, got 0.0"),
+        (["orders", "--factor", "nan"], "--factor must be above 0 and at most 1000, got nan"),
         (["orders", "--seeds", 0], "Invalid value for '--seeds'"),
-        (["django", "--epochs", 0], "--epochs must be positive, got 0.0"),
+        (["django", "--epochs", 0], "--epochs must be above 0 and at most 1000000, got 0.0"),
         (["recovery", "--steps", 0], "Invalid value for '--steps'"),
         (["orders", "--threads", 0], "Invalid value for '--threads'"),
         (["django", "--threads", 0], "Invalid value for '--threads'"),

@@ -13,16 +13,28 @@ from serve_models import chain_model
 from small_runs import call
 from voi.bench import runtime
 from voi.cli.app import app
+from voi.cli.bench import print_table
 from voi.cli.console import plain_console
 from voi.cli.drawing import say
 from voi.cli.watching import EvaluationBar
 from voi.serve.server import Server
 
 
-@pytest.mark.parametrize("text", ["[old]", "a[/b]c", "[bold]x[/bold]", "[link=http://x]"])
+@pytest.mark.parametrize(
+    "text", ["[old]", "a[/b]c", "[bold]x[/bold]", "[link=http://x]", ":smile:"]
+)
 def test_names_are_printed_as_they_are(capsys, text):
     say(f"written to {text}", plain_console(), "bold")
     assert capsys.readouterr().out == f"written to {text}\n"
+
+
+def test_names_in_tables_are_whole_where_the_terminal_is_narrow(capsys):
+    rows = [["task", "method", "seeds"], ["chain-5", "voi-gumbel-matching", "0, 1, 2"]]
+    console = plain_console()
+    console.width = 24
+    print_table("title", rows, console)
+    letters = "".join(capsys.readouterr().out.split())
+    assert sorted(letters) == sorted(("title" + "".join(map("".join, rows))).replace(" ", ""))
 
 
 def test_every_console_is_a_plain_one():

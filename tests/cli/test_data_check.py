@@ -21,7 +21,7 @@ def _files(tmp_path, monkeypatch):
 
 RARE = ["--set", "data.tokens.min_count=99"]
 SHORT = ["--set", "data.max_source_length=5"]
-ICONV = "convert it, as with iconv -f ISO-8859-1 -t UTF-8 'my pairs.tsv' > 'utf8-my pairs.tsv'"
+ICONV = "convert it, as with iconv -f WINDOWS-1252 -t UTF-8 'my pairs.tsv' > 'utf8-my pairs.tsv'"
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,10 @@ ICONV = "convert it, as with iconv -f ISO-8859-1 -t UTF-8 'my pairs.tsv' > 'utf8
             "chain makes its own examples: give files without a task",
         ),
         (["--source", "PAIRS.TSV"], "give --source together with --target, or --data"),
+        (
+            ["--data", "PAIRS.TSV", "--set", "data.options.target_key="],
+            "data.options.target_key must name the column or key of the targets, got none",
+        ),
         (["--data", "-"], "'--data': expected a file, as data is read more than once, got -:"),
         (["--data", "/dev/stdin"], "write what comes from a pipe to a file first"),
         (["--data", "PAIRS.TSV", *RARE], "training would stop, as no word of the training"),

@@ -330,7 +330,9 @@ def test_bytes_that_are_no_text_are_an_error(run, tmp_path, monkeypatch, capsys)
     path.write_bytes(b"from-left a b c\n\xff\xfe\n")
     assert call(monkeypatch, "generate", run, path) == 2
     error = capsys.readouterr().err
-    assert f"{path}, line 2: expected UTF-8 text: convert it, as with iconv -f ISO-8859-1" in error
+    assert (
+        f"{path}, line 2: expected UTF-8 text: convert it, as with iconv -f WINDOWS-1252" in error
+    )
 
 
 @pytest.mark.parametrize(

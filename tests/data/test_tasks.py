@@ -1,10 +1,20 @@
 """What every embedded task promises, and the errors of wrong options."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from voi.data.tasks import TASKS, chosen_split, make_task, order_distance, target_kind
+from voi.data.files import FileTask
+from voi.data.tasks import (
+    TASKS,
+    chosen_split,
+    examples_of,
+    located,
+    make_task,
+    order_distance,
+    target_kind,
+)
 from voi.errors import ConfigError, DataError
 
 SMALL = {
@@ -122,6 +132,35 @@ def test_known_orders_are_of_as_many_tokens_as_words(name):
     for num_tokens in (num_words - 1, num_words + 1, 2 * num_words):
         assert order_distance(task, example, range(num_tokens)) is None
     assert order_distance(task, example, task.known_orders(example)[0]) == 0
+
+
+@dataclass
+class Told:
+    """A task of one's own that returns what it is told to."""
+
+    found: tuple[str, ...] = ()
+
+    def split(self, name):
+        return self.found
+
+
+@pytest.mark.parametrize("name", ["collections:Counter", "os:path", "dataclasses:Field"])
+def test_a_task_is_a_dataclass_with_splits(name):
+    with pytest.raises(ConfigError, match=r"dataclass with a method split|module:"):
+        make_task(name, {})
+
+
+def test_splits_of_a_task_of_ones_own_hold_examples():
+    with pytest.raises(DataError, match=r"split\('train'\) of Told is empty"):
+        examples_of(Told(), "train")
+    with pytest.raises(DataError, match=r"must hold voi\.Example\(source, target\), got 'a'"):
+        examples_of(Told(("a",)), "valid")
+
+
+def test_a_run_cannot_keep_a_path_that_is_no_text():
+    task = FileTask(train="bad\udcffname.tsv")
+    with pytest.raises(ConfigError, match=r"bad\\udcffname\.tsv.*is no UTF-8.*: rename it"):
+        located(task, {})
 
 
 def test_unknown_task_names_the_nearest():

@@ -186,7 +186,7 @@ def test_user_function_that_fails(user_module):
     "name", ["user_orders:missing", "user_orders:number", "no_such_module:f", ":f", ".x:f", "m:"]
 )
 def test_user_function_that_is_not_there(user_module, name):
-    with pytest.raises(ConfigError, match="module:function"):
+    with pytest.raises(ConfigError, match="give module:"):
         make_orders(name, OrderConfig(), COUNTS, tiny_decoder())
 
 

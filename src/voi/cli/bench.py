@@ -7,7 +7,7 @@ from typing import Annotated
 import torch
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from voi import plots
 from voi.bench import inference
@@ -44,7 +44,8 @@ def started(threads: int) -> Console:
 def print_table(title: str, rows: Rows, console: Console) -> None:
     """Print a table whose first row is its header."""
     header, *body = rows
-    table = Table(*header, title=title, box=None)
+    columns = [Column(name, overflow="fold") for name in header]  # nothing is cut off
+    table = Table(*columns, title=title, box=None)
     for row in body:
         table.add_row(*row)
     console.print(table)

@@ -79,8 +79,8 @@ def _size(
 ) -> DjangoSize:
     """Return the base size, changed by the options that were given."""
     epochs = otherwise(epochs, base.epochs)
-    if epochs <= 0:
-        raise ConfigError(f"--epochs must be positive, got {epochs}")
+    if not 0 < epochs <= 10**6:
+        raise ConfigError(f"--epochs must be above 0 and at most {10**6}, got {epochs}")
     limit = otherwise(likelihoods, base.test.likelihood_limit)
     test = replace(base.test, likelihood_limit=limit)
     return replace(base, epochs=epochs, test=test, settings=settings)

@@ -52,8 +52,8 @@ def orders(
     """
     base = QUICK if quick else OrderSize()
     size = replace(base, factor=otherwise(factor, base.factor), settings=tuple(settings or ()))
-    if size.factor <= 0:
-        raise ConfigError(f"--factor must be positive, got {factor}")
+    if not 0 < size.factor <= 1000:
+        raise ConfigError(f"--factor must be above 0 and at most 1000, got {factor}")
     console = started(threads)
     results = order_bench.run(
         out,

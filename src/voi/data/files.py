@@ -70,6 +70,11 @@ class FileTask:
             raise ConfigError(
                 f"data.options.valid and test go with data.options.train, not {given[0]}"
             )
+        if not self.target_key:
+            raise ConfigError(
+                "data.options.target_key must name the column or key of the targets, got none: "
+                "for targets alone it is data.options.source_key that is empty"
+            )
         if not 0 < self.holdout < 1:
             raise ConfigError(f"data.options.holdout must be in (0, 1), got {self.holdout}")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -129,7 +130,23 @@ def make_task(name: str, options: Mapping[str, Any]) -> Task:
     if name not in TASKS and ":" not in name:
         raise unknown_name("task", name, [*TASKS, "module:Class"])
     made = TASKS[name] if name in TASKS else load_named(name, "task")
-    return cast(Task, from_table(cast(type, made), options, where="data.options."))
+    if not isinstance(made, type) or not is_dataclass(made) or not hasattr(made, "split"):
+        raise ConfigError(
+            f"task {name!r} must be a dataclass with a method split(name), which returns examples, "
+            f"got {made!r}"
+        )
+    return cast(Task, from_table(made, options, where="data.options."))
+
+
+def examples_of(task: Task, name: str) -> Sequence[Example]:
+    """Return a split to train on; what a user's own task returns is looked at."""
+    examples = task.split(name)
+    place = f"split({name!r}) of {type(task).__name__}"
+    if not len(examples):
+        raise DataError(f"{place} is empty: expected examples to train on")
+    if not isinstance(examples[0], Example):
+        raise DataError(f"{place} must hold voi.Example(source, target), got {examples[0]!r}")
+    return examples
 
 
 def has_sources(task: Task) -> bool:
@@ -156,4 +173,13 @@ def located(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
                 f"{type(task).__name__}.paths names fields that hold a path as text, got {name!r}, "
                 f"which is {path!r}"
             )
-    return {**options, **{name: str(Path(path).absolute()) for name, path in given.items() if path}}
+    found = {name: str(Path(path).absolute()) for name, path in given.items() if path}
+    for name, path in found.items():
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(
+                f"data.options.{name} = {path!r}: the name of this file, or of a folder above it, "
+                f"is no UTF-8, so a run cannot keep it: rename it"
+            ) from None
+    return {**options, **found}
