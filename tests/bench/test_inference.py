@@ -161,7 +161,7 @@ def test_runs_without_a_generator_are_refused(tmp_path, monkeypatch, capsys, set
     [
         (True, ["--lengths", "2,4"], "give a run without --lengths: "),
         (True, ["--width", 16, "--layers", 1], "give a run without --width, --layers: "),
-        (False, ["--split", "test", "--limit", 0], "give a run with --split, --limit: "),
+        (False, ["--split", "test", "--limit", 1], "give a run with --split, --limit: "),
         (True, ["--split", "dev"], "there is no dev split"),
         (True, ["--repetitions", 0], "--repetitions"),
         (True, ["--beam", 0], "--beam"),

@@ -193,11 +193,11 @@ def test_bad_sampling(options):
 
 def test_more_best_than_beams():
     decoder = tiny_decoder()
-    with pytest.raises(ValueError, match="at least 1 and at most the beam, 2, got 3"):
+    with pytest.raises(ValueError, match=r"at least 1 and at most 2 .*, got 3"):
         search(decoder, _source(decoder), beam=2, nbest=3)
-    with pytest.raises(ValueError, match="at least 1 and at most the beam, 2, got 0"):
+    with pytest.raises(ValueError, match=r"at least 1 and at most 2 .*, got 0"):
         search(decoder, _source(decoder), beam=2, nbest=0)
-    with pytest.raises(ValueError, match="at least 1 and at most 1 where samples are drawn, got 2"):
+    with pytest.raises(ValueError, match=r"at least 1 and at most 1 .*, got 2"):
         search(decoder, _source(decoder), sampling=Sampling(), beam=3, nbest=2)
 
 

@@ -194,8 +194,8 @@ def read_tsv(path: Path, fields: Fields, bad_lines: BadLines = "error") -> Recor
 def _header_hint(path: Path, fields: Fields) -> str:
     """Return what to set if the first line of a file is a header with names of its own.
 
-    >>> _header_hint(Path("a.tsv"), Fields())        # doctest: +ELLIPSIS
-    'if line 1 of a.tsv is a header, name the columns by it: --set \'data.options.columns=["...",...
+    >>> print(_header_hint(Path("a.tsv"), Fields()))        # doctest: +ELLIPSIS
+    if line 1 of a.tsv is a header, name the columns by it: --set 'data.options.columns=["...",...
     """
     names = ",".join(['"..."'] * len(fields.columns))
     keys = {"source_key": fields.source, "target_key": fields.target}

@@ -87,16 +87,11 @@ def search(
     Draws depend on the seed and on an example's number, counted from `first`, and not on what else
     is in the batch.
     """
-    if not 1 <= nbest <= (1 if sampling else beam):
-        most = "1 where samples are drawn" if sampling else f"the beam, {beam}"
-        raise ValueError(f"nbest must be at least 1 and at most {most}, got {nbest}")
-    if not len(source.mask):
-        return []
     num_examples, device = source.mask.shape[0], source.mask.device
-    if rules is None:
-        rules = [Rules()] * num_examples
-    if len(rules) != num_examples:
-        raise ValueError(f"expected Rules of each of {num_examples} examples, got {len(rules)}")
+    rules = [Rules()] * num_examples if rules is None else rules
+    _check_counts(nbest, 1 if sampling else beam, len(rules), num_examples)
+    if not num_examples:
+        return []
     copies = sampling.num_samples if sampling else 1  # each drawn on its own, as one more example
     batch, beam = num_examples * copies, 1 if sampling else beam
     rows = torch.arange(batch, device=device)  # the examples that `state` holds
@@ -127,6 +122,17 @@ def search(
             state = state.write(stepper)
     grouped = [range(i * copies, (i + 1) * copies) for i in range(num_examples)]
     return [[one for row in group for one in finished.best[row]] for group in grouped]
+
+
+def _check_counts(nbest: int, width: int, num_rules: int, num_examples: int) -> None:
+    """Raise where an example cannot have so many hypotheses, or has no rules of its own."""
+    if not 1 <= nbest <= width:
+        raise ValueError(
+            f"nbest must be at least 1 and at most {width} (the beam, or 1 where samples are "
+            f"drawn), got {nbest}"
+        )
+    if num_rules != num_examples:
+        raise ValueError(f"expected Rules of each of {num_examples} examples, got {num_rules}")
 
 
 class Finished:
